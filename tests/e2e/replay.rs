@@ -560,6 +560,22 @@ fn git_bisect_finds_the_commit_that_slowed_a_request() {
     assert!(slow.stdout().contains(" NoOperation +"), "{slow}");
 }
 
+#[test]
+fn server_ends_with_the_script_that_started_it() {
+    let place = Place::new();
+    let pid = place.path("pid");
+    let script = format!("Xvfb \"$@\" & echo $! >'{}'\nwait\n", pid.display());
+    place.write("server", script.as_bytes());
+    let mut replay = place.x11prof(["replay", "--server-command", "sh ./server"]);
+    Finished::of(replay.arg(xterm_trace())).succeeded();
+    let server = std::fs::read_to_string(pid).expect("a process id");
+    let command = std::path::Path::new("/proc")
+        .join(server.trim())
+        .join("cmdline");
+    let is_over = || std::fs::read(&command).map_or(true, |words| words.is_empty());
+    until("the server's end", || is_over().then_some(()));
+}
+
 /// A stopped server takes no signal until it continues.
 #[test]
 fn interrupted_replay_ends_a_stopped_server() {

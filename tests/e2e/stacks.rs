@@ -234,30 +234,43 @@ fn debug_file_that_is_a_pipe_is_not_opened() {
     Finished::of(&mut record).succeeded();
 }
 
-#[test]
-fn signal_ends_a_hanging_download_and_keeps_the_trace() {
+/// Starts a recording whose download starts `hangs`, and ends the recording by a signal. Checks that the trace is
+/// complete, and that the process that wrote its id to the file that `hangs` names has ended.
+fn end_hanging_download(hangs: impl Fn(&str) -> String) {
     let place = Place::new();
     let pid = place.path("pid");
-    let mut record = with_debuginfod(&place, |_, _| {
-        format!(
-            "sleep 3000 & echo $! >'{0}.new'; mv '{0}.new' '{0}'; wait",
-            pid.display()
-        )
-    });
+    let mut record = with_debuginfod(&place, |_, _| hangs(&pid.to_string_lossy()));
     let mut recorder = record.spawn().expect("x11prof starts");
     until("the download", || pid.exists().then_some(()));
     kill_process(Pid::from_child(&recorder), Signal::TERM).expect("a signal is sent");
     let status = crate::harness::wait(&mut recorder, "record");
     assert_eq!(status.code(), Some(0), "{status}");
-    let sleep = std::fs::read_to_string(&pid).expect("a process id");
+    let download = std::fs::read_to_string(&pid).expect("a process id");
     let command = std::path::Path::new("/proc")
-        .join(sleep.trim())
+        .join(download.trim())
         .join("cmdline");
     let is_over = || std::fs::read(&command).map_or(true, |words| words.is_empty());
     until("the end of the download", || is_over().then_some(()));
     let report = place.run(["report", "x11prof.mcap"]);
     assert!(!report.stderr().contains("cut off"), "{report}");
     report.succeeded();
+}
+
+#[test]
+fn signal_ends_a_hanging_download_and_keeps_the_trace() {
+    end_hanging_download(|pid| {
+        format!("sleep 3000 & echo $! >'{pid}.new'; mv '{pid}.new' '{pid}'; wait")
+    });
+}
+
+#[test]
+fn download_that_leaves_its_process_group_is_ended() {
+    needs("python3", "python3");
+    end_hanging_download(|pid| {
+        let leave = "import os, sys, time; os.setpgid(0, os.getpgid(os.getppid())); \
+                     os.rename(sys.argv[1] + '.new', sys.argv[1]); time.sleep(3000)";
+        format!("echo $$ >'{pid}.new'; exec python3 -c \"{leave}\" '{pid}'")
+    });
 }
 
 #[test]
