@@ -180,7 +180,10 @@ impl Editor {
             Message::ServerSetup(setup) => Replacements::setup(setup, bytes),
             Message::Request(request) => {
                 to.request(seen.connection, request, from(bytes, request.header_len));
-                self.unused.clear(request, seen.extensions, bytes);
+                // Reports compare the bytes of requests with a reply to find repeated ones, so these are kept.
+                if !request.has_reply {
+                    self.unused.clear(request, seen.extensions, bytes);
+                }
             }
             Message::Reply(reply) => to.reply(reply, bytes),
             Message::Event(event) => to.event(seen.connection, event, bytes),
