@@ -51,13 +51,15 @@ impl DebugFiles {
         !self.is_off && !self.known.contains_key(file) && are_named()
     }
 
-    /// Requests the debug file of the program file with this build id. `stop` ends the download.
-    pub(crate) fn request(&mut self, file: &Arc<str>, build_id: &str, stop: &AtomicBool) {
+    /// Requests the debug file of the program file with this build id; none without a build id, because the file then
+    /// lacks nothing. `stop` ends the download.
+    pub(crate) fn request(&mut self, file: &Arc<str>, build_id: Option<String>, stop: &AtomicBool) {
         let begun = Instant::now();
-        let mut command = program(PROGRAM);
-        command.args(["debuginfo", build_id]);
-        let found = answer(&mut command, stop);
-        self.is_off = found.is_none() && begun.elapsed() >= SLOW;
+        let found = build_id.and_then(|build_id| {
+            let mut command = program(PROGRAM);
+            answer(command.args(["debuginfo", &build_id]), stop)
+        });
+        self.is_off |= found.is_none() && begun.elapsed() >= SLOW;
         self.known.insert(Arc::clone(file), found);
     }
 }

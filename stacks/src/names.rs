@@ -68,8 +68,8 @@ impl Names {
         let Some((functions, build_id)) = self.ask(frame, debug_file, wants_build_id) else {
             return Functions::default();
         };
-        if let (Some(files), Some(build_id)) = (&mut self.debug_files, build_id) {
-            files.request(file, &build_id, &self.stop);
+        if let Some(files) = self.debug_files.as_mut().filter(|_| wants_build_id) {
+            files.request(file, build_id, &self.stop);
             let debug_file = files.known(file);
             if debug_file.is_some() {
                 let found = self.ask(frame, debug_file, false);
