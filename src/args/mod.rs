@@ -251,9 +251,9 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(
     after_help = "With COMMAND, `record` sets DISPLAY and XAUTHORITY for the command, passes SIGHUP, SIGINT, \
-                  SIGQUIT and SIGTERM on to it, and exits with its status. If the command still \
-                  runs 10 s after SIGTERM, `record` ends by SIGTERM, too. Without COMMAND, it prints DISPLAY and XAUTHORITY, and records all clients \
-                  that connect until Ctrl-C."
+                  SIGQUIT and SIGTERM on to it, and exits with its status. If the command still runs 10 s after \
+                  SIGTERM, `record` ends by SIGTERM, too. Without COMMAND, it prints DISPLAY and XAUTHORITY, and \
+                  records all clients that connect until Ctrl-C."
 )]
 pub(crate) struct Record {
     /// The trace file to write; an existing file is kept as FILE.old

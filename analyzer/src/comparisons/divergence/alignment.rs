@@ -70,13 +70,13 @@ pub(super) fn align<T: Eq + Hash + Ord>(left: &[T], right: &[T], steps: &mut u64
         let (reference, other) = (i..left.len(), j..right.len());
         alignment.add(Hunk { reference, other });
     }
-    alignment.moved_back(left, right)
+    alignment.with_late_hunks(left, right)
 }
 
 impl Alignment {
     /// The same alignment with each one-sided hunk as late as possible: if the extra messages repeat earlier ones, the
     /// first difference is where the sequences stop being equal.
-    fn moved_back<T: Eq>(mut self, left: &[T], right: &[T]) -> Alignment {
+    fn with_late_hunks<T: Eq>(mut self, left: &[T], right: &[T]) -> Alignment {
         let hunks = std::mem::take(&mut self.hunks);
         let mut ends = hunks.iter().skip(1).map(|next| next.reference.start);
         for mut hunk in hunks.iter().cloned() {
