@@ -65,16 +65,16 @@ fn shared_memory_images_count_as_network_bytes() {
 #[test]
 fn emulated_round_trip_takes_its_stated_time() {
     let place = Place::new();
-    let recording = Recording::start(&place, &["--net", "lan"]);
+    let recording = Recording::start(&place, &["--net", "1Gbit/s,10ms"]);
     let mut client = recording.raw(Order::Little);
-    // Stated are 500. The recorder measures its relay's own time once, on a busy machine a tenth of the trip too long.
-    let (least, longest) = (Duration::from_micros(450), Duration::from_micros(650));
+    // The recorder measures its relay's own time once, on a busy machine up to some hundred microseconds too long.
+    let (least, longest) = (Duration::from_micros(9_500), Duration::from_micros(10_500));
     let mut shortest = Duration::MAX;
-    for trips in 0..20_000 {
+    for trips in 0..5_000 {
         let begun = Instant::now();
         client.sync();
         shortest = shortest.min(begun.elapsed());
-        if trips >= 500 && shortest <= longest {
+        if trips >= 50 && shortest <= longest {
             break;
         }
     }

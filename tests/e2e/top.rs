@@ -214,13 +214,13 @@ fn top_reports_its_overhead_and_obeys_max_overhead() {
         let of = |figure: &str| report["watching"][figure].as_f64() > Some(0.0);
         (of("server_ms_per_s") && of("report_us")).then_some(())
     });
-    let bounded = ["--max-overhead", "0.0001%", "--seconds", "60"];
-    let ended = place.run(words.iter().chain(&bounded));
-    assert_eq!(ended.status(), Some(1), "{ended}");
-    assert!(
-        ended.stderr().contains("ended by --max-overhead"),
-        "{ended}"
-    );
+    // Other clients' work may hide the costs from a probe: each `top` measures them again.
+    let bounded = ["--max-overhead", "0.0001%", "--seconds", "10"];
+    until("the end by --max-overhead", || {
+        let ended = place.run(words.iter().chain(&bounded));
+        let by_overhead = ended.stderr().contains("ended by --max-overhead");
+        by_overhead.then(|| assert_eq!(ended.status(), Some(1), "{ended}"))
+    });
 }
 
 /// Attaches `top` to a display on which the programs already run.

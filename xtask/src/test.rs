@@ -8,11 +8,11 @@ use crate::packages::{COVERAGE, DEMO, TEST, ensure};
 use crate::run::{cargo, root};
 
 /// Maximum number of tests that are repeated: more failures have a cause in the code.
-const REPEATED: usize = 3;
+const REPEATED: usize = 10;
 
 /// Installs missing programs and runs all tests, even after a failure. `more` is passed to `cargo test`.
 ///
-/// End-to-end tests run at the same time, on machines with other load. So up to three tests that fail are repeated, one
+/// End-to-end tests run at the same time, on machines with other load. So up to ten tests that fail are repeated, one
 /// after the other, and the last line names them.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, COVERAGE])?;

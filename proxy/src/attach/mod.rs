@@ -89,7 +89,9 @@ pub(crate) fn record(
     let (mut attachment, there) = begun.map_err(failed)?;
     if options.max_overhead.is_some() && attachment.costs.is_none() {
         return Err(failed(
-            "the server's processor time is not known here, so its cost is not".to_owned(),
+            "the cost to the server is unknown: its CPU time cannot be read, or other clients' work hid the cost. Try \
+             again, or leave out --max-overhead"
+                .to_owned(),
         ));
     }
     let mask = attachment.conversation.setup().resource_id_mask;
