@@ -32,10 +32,13 @@ pub fn answers(report: &DivergenceReport, server: &str, page: &Page) -> String {
     let answers = report.answers.iter();
     let equal: u64 = answers.clone().map(|one| one.equal).sum();
     let all: u64 = answers.map(|one| one.equal + one.differ + one.failed).sum();
-    let mut lines = vec![format!(
-        "{server}: {equal} of {} have the recorded replies and errors.",
-        counted(all, "request")
-    )];
+    let mut lines = vec![match all {
+        0 => format!("{server}: nothing was compared, because no client received a message."),
+        _ => format!(
+            "{server}: {equal} of {} have the recorded replies and errors.",
+            counted(all, "request")
+        ),
+    }];
     let clients = report.clients.iter();
     lines.extend(clients.filter_map(|client| waits(client, names)));
     let mut text = page.answer(lines.iter().map(|line| plain(line)), 2);
@@ -340,6 +343,8 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
     let mut lines = Vec::new();
     match report.varying {
         Some(0) => {}
+        // The first lines then have their number of requests.
+        Some(_) if report.clients.is_empty() && report.unequal_requests.varying > 0 => {}
         Some(varying) => lines.push(format!(
             "{} left out: recordings of {reference} differ there among themselves.",
             counted(varying, "difference")

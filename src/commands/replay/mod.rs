@@ -143,7 +143,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         match play(arguments, &server, target, &trace) {
             // If the server hung or died, the messages in the incomplete trace are still compared.
             Err(error) if !error.is_server_not_started() && trace.exists() => {
-                say!("{}", error.message());
+                say!("{server}: {}", error.message());
                 is_cut_off = true;
             }
             played => drop(played?),

@@ -4,10 +4,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use x11prof_replay::{Pace, PlayConfig, Played, Script, play};
+use x11prof_replay::{Pace, PlayConfig, Played, ReplayError, Script, play};
 
 use crate::commands::internal_program::tell;
-use crate::error::{CommandError, Outcome};
+use crate::error::{CommandError, Outcome, shown};
 use crate::input;
 
 /// The first word of the player's command line, which is internal and not in `--help`.
@@ -42,5 +42,10 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
 fn played(trace: &Path, is_shared: bool, config: &PlayConfig) -> Result<Played, CommandError> {
     let failed = |error| CommandError::file(trace, error);
     let script = Script::read(&mut input::trace(trace)?, is_shared).map_err(failed)?;
-    play(&script, config).map_err(failed)
+    play(&script, config).map_err(|error| match error {
+        ReplayError::Display { .. } | ReplayError::Silent { .. } => {
+            CommandError::failed(format_args!("the replay of {}: {error}", shown(trace)))
+        }
+        error => failed(error),
+    })
 }

@@ -13,7 +13,7 @@ use crate::harness::Place;
 const NAME: &str = "docs/REFERENCE.md";
 
 /// The documents of `--format json`, each with its type.
-const DOCUMENTS: [(&str, &str); 10] = [
+const DOCUMENTS: [(&str, &str); 11] = [
     ("report", "ProfileReport"),
     ("episodes", "EpisodesReport"),
     ("network", "RoundTripsReport"),
@@ -21,6 +21,7 @@ const DOCUMENTS: [(&str, &str); 10] = [
     ("top", "NowReport"),
     ("compare and replay", "Comparison"),
     ("diff", "Difference"),
+    ("diverge and replay --answers", "DivergenceReport"),
     ("drive and type", "PlaysReport"),
     ("ping", "LinkReport"),
     ("issues", "IssuesReport"),

@@ -73,44 +73,57 @@ pub(super) fn align<T: Eq + Hash + Ord>(left: &[T], right: &[T], steps: &mut u64
     alignment.with_late_hunks(left, right)
 }
 
+impl Hunk {
+    /// True if no equal message is between this hunk and the `next` one.
+    fn touches(&self, next: &Hunk) -> bool {
+        self.reference.end == next.reference.start && self.other.end == next.other.start
+    }
+}
+
 impl Alignment {
     /// The same alignment with each one-sided hunk as late as possible: if the extra messages repeat earlier ones, the
     /// first difference is where the sequences stop being equal.
     fn with_late_hunks<T: Eq>(mut self, left: &[T], right: &[T]) -> Alignment {
-        let hunks = std::mem::take(&mut self.hunks);
-        let mut ends = hunks.iter().skip(1).map(|next| next.reference.start);
-        for mut hunk in hunks.iter().cloned() {
-            let first = self
-                .equal
-                .partition_point(|pair| pair.0 < hunk.reference.end);
-            let end = ends.next().unwrap_or(left.len());
-            let extra = (hunk.reference.len(), hunk.other.len());
-            for pair in self.equal[first..]
-                .iter_mut()
-                .take_while(|pair| pair.0 < end)
-            {
-                let (i, j) = *pair;
-                let earlier = match extra {
-                    (count @ 1.., 0) if left[i - count] == left[i] => (i - count, j),
-                    (0, count @ 1..) if right[j - count] == right[j] => (i, j - count),
-                    _ => break,
-                };
-                *pair = earlier;
-                hunk.reference = earlier.0 + 1..i + 1;
-                hunk.other = earlier.1 + 1..j + 1;
+        let mut hunks = std::mem::take(&mut self.hunks).into_iter().peekable();
+        while let Some(mut hunk) = hunks.next() {
+            let end = hunks.peek().map_or(left.len(), |next| next.reference.start);
+            self.shift(&mut hunk, end, left, right);
+            while let Some(next) = hunks.next_if(|next| hunk.touches(next)) {
+                hunk.reference.end = next.reference.end;
+                hunk.other.end = next.other.end;
+                let end = hunks.peek().map_or(left.len(), |next| next.reference.start);
+                self.shift(&mut hunk, end, left, right);
             }
-            self.add(hunk);
+            self.hunks.push(hunk);
         }
         self
+    }
+
+    /// Moves a one-sided hunk behind as many of the following equal messages as possible, up to the message `end` of the
+    /// first sequence.
+    fn shift<T: Eq>(&mut self, hunk: &mut Hunk, end: usize, left: &[T], right: &[T]) {
+        let first = self
+            .equal
+            .partition_point(|pair| pair.0 < hunk.reference.end);
+        let extra = (hunk.reference.len(), hunk.other.len());
+        let following = self.equal[first..].iter_mut();
+        for pair in following.take_while(|pair| pair.0 < end) {
+            let (i, j) = *pair;
+            let earlier = match extra {
+                (count @ 1.., 0) if left[i - count] == left[i] => (i - count, j),
+                (0, count @ 1..) if right[j - count] == right[j] => (i, j - count),
+                _ => break,
+            };
+            *pair = earlier;
+            hunk.reference = earlier.0 + 1..i + 1;
+            hunk.other = earlier.1 + 1..j + 1;
+        }
     }
 
     /// Adds a hunk, or extends the previous hunk if the two hunks touch.
     fn add(&mut self, hunk: Hunk) {
         match self.hunks.last_mut() {
-            Some(last)
-                if last.reference.end == hunk.reference.start
-                    && last.other.end == hunk.other.start =>
-            {
+            Some(last) if last.touches(&hunk) => {
                 last.reference.end = hunk.reference.end;
                 last.other.end = hunk.other.end;
             }
@@ -160,6 +173,21 @@ mod tests {
         }];
         let equal = vec![(0, 0), (1, 1), (2, 2), (3, 5)];
         assert_eq!(hunk(align(&short, &long, &mut 0)), (other, equal));
+    }
+
+    #[test]
+    fn end_of_a_shorter_sequence_is_not_aligned_with_later_repetitions() {
+        let hunk = |(reference, other)| Hunk { reference, other };
+        let scattered = Alignment {
+            equal: vec![(3, 0), (5, 1)],
+            hunks: [(0..3, 0..0), (4..5, 1..1), (6..7, 2..2)].map(hunk).into(),
+        };
+        let late = Alignment {
+            equal: vec![(0, 0), (1, 1)],
+            hunks: vec![hunk((2..7, 2..2))],
+        };
+        let (long, short) = ([1, 2, 7, 1, 8, 2, 9], [1, 2]);
+        assert_eq!(scattered.with_late_hunks(&long, &short), late);
     }
 
     #[test]

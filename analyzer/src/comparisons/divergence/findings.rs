@@ -185,7 +185,7 @@ impl Divergence {
         }
         if let ([Some(a), Some(b)], true) = (one.places, one.is_moved) {
             let numbers = [a, b].map(|(_, number)| Some(number.to_string()));
-            return vec![(Some("position".to_owned()), numbers)];
+            return vec![(Some("message number".to_owned()), numbers)];
         }
         let [Some(a), Some(b)] = one.places else {
             let text = |side: usize| {
@@ -272,10 +272,11 @@ impl Received {
     }
 }
 
-/// Returns the fields of a message in one line of text.
+/// Returns the fields of a message in one line of text, without those that differ from run to run.
 pub(super) fn line(fields: Option<&[(String, Field)]>) -> String {
     let fields = fields.unwrap_or_default().iter();
-    let fields = fields.filter(|(path, _)| !path.ends_with("[]"));
+    let fields =
+        fields.filter(|(path, field)| !path.ends_with("[]") && field.meaning != Meaning::Varies);
     let fields = fields.map(|(path, field)| format!("{path}={}", field.text));
     fields.collect::<Vec<_>>().join(" ")
 }

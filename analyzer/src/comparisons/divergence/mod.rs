@@ -327,14 +327,19 @@ impl Divergence {
             self.unequal_events(pair, [first, second], &events[reference], &partners[other]);
         }
         join_moved(&mut pair.received, earlier);
-        let is_known = |client: &ClientStream, one: &ReceivedPair| {
-            is_replay || !client.ended_before(one.requests_before)
+        // The player of a replay closes a connection after its last request.
+        let is_known = |client: &ClientStream, one: &ReceivedPair| match is_replay {
+            true => {
+                one.kind != Received::Event
+                    || (one.requests_before as usize) < client.requests.len()
+            }
+            false => !client.ended_before(one.requests_before),
         };
         pair.received.retain(|one| match one.places {
             // A replay sends its requests at other times, so its events come in another order.
             [Some(_), Some(_)] => !(is_replay && one.is_moved),
             [Some(_), None] => is_known(second, one),
-            [None, Some(_)] => is_known(first, one),
+            [None, Some(_)] => is_replay || is_known(first, one),
             [None, None] => false,
         });
     }
