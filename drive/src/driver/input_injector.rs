@@ -166,6 +166,9 @@ impl InputInjector {
         };
         let mut places = Vec::with_capacity(at.len());
         for place in at {
+            if self.is_stopped() {
+                return Err(Stop::Because("interrupted".to_owned()));
+            }
             let on_screen = self.display.on_screen(of_places, *place)?;
             places.push(on_screen.ok_or_else(|| Stop::Because("its window has gone".to_owned()))?);
         }
@@ -288,7 +291,11 @@ impl InputInjector {
             Action::Drag { button, .. } => {
                 self.point(first)?;
                 self.display.input(BUTTON[0], *button)?;
+                // The button is released also after a signal.
                 for place in places.iter().skip(1) {
+                    if self.is_stopped() {
+                        break;
+                    }
                     self.until_quiet(Instant::now() + HELD)?;
                     self.point(Some(*place))?;
                 }

@@ -150,11 +150,17 @@ impl Recorder {
     }
 
     /// Waits for the end of the thread, after the queue was closed. Waits for a hanging disk until `HANG_PATIENCE` has
-    /// passed or `impatient` returns true. Time for which the disk hung before does not count, because the disk may
-    /// continue.
-    pub(crate) fn join(self, mut impatient: impl FnMut() -> bool) -> TraceOutcome {
+    /// passed or `signalled` has returned true, which it does once for each signal. Time for which the disk hung before
+    /// does not count, because the disk may continue. A second signal ends a long writing, too; `tell` is called after the
+    /// first one.
+    pub(crate) fn join(
+        self,
+        mut signalled: impl FnMut() -> bool,
+        tell: impl FnOnce(String),
+    ) -> TraceOutcome {
         let began = Instant::now();
-        loop {
+        let (mut signals, mut tell) = (0, Some(tell));
+        let why = loop {
             match self.written.recv_timeout(LOOK_EVERY) {
                 Ok(written) => {
                     let _ = self.thread.join();
@@ -168,17 +174,33 @@ impl Recorder {
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
+            signals += u8::from(signals < 2 && signalled());
             let hangs = self.disk.hangs_for().min(began.elapsed());
-            if hangs >= HANG_PATIENCE || impatient() {
-                // The thread stays blocked in its write, and ends with the process.
-                let path = self.path.display();
-                let trouble =
-                    format!("{path}: the disk hangs; the end of the session is not in the trace");
-                return TraceOutcome {
-                    trouble: Some(trouble),
-                    ..TraceOutcome::default()
-                };
+            match signals {
+                _ if hangs >= HANG_PATIENCE => break "the disk hangs",
+                0 => {}
+                _ if hangs >= 4 * LOOK_EVERY => break "the disk hangs",
+                1 => {
+                    if let Some(tell) = tell.take() {
+                        tell(
+                            "the end of the session is being written; another signal leaves it out"
+                                .to_owned(),
+                        );
+                    }
+                }
+                _ => break "a second signal ended the writing",
             }
+        };
+        // The thread ends with the process. It may be blocked in its write.
+        let path = self.path.display();
+        let trouble = format!("{path}: {why}; the end of the session is not in the trace");
+        TraceOutcome {
+            trouble: Some(trouble),
+            file: FileOutcome {
+                len: std::fs::metadata(&self.path).map_or(0, |file| file.len()),
+                ..FileOutcome::default()
+            },
+            ..TraceOutcome::default()
         }
     }
 }

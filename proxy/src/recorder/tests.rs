@@ -88,7 +88,7 @@ fn recorded(path: &Path, full: bool, say: impl FnOnce(&RecordSender, &Client<'_>
     .unwrap();
     session(&sender, |client| say(&sender, client));
     sender.close();
-    recorder.join(|| false)
+    recorder.join(|| false, drop)
 }
 
 fn blocks(path: &Path) -> Vec<Block> {
@@ -293,7 +293,7 @@ fn filter_changes_the_trace_and_its_failure_ends_only_the_trace() {
             (1..blocks).for_each(|n| client.sends(n + 1, &[127, 0, 1, 0]));
         });
         sender.close();
-        let written = recorder.unwrap().join(|| false);
+        let written = recorder.unwrap().join(|| false, drop);
         assert_eq!(written.trouble.is_some(), failed, "{written:?}");
         let mut reader = Reader::new(File::open(&path).unwrap()).unwrap();
         assert_eq!(reader.started().command, [""; 0]);
@@ -358,13 +358,14 @@ fn earlier_disk_hang_does_not_shorten_the_final_timeout() {
     recorder.disk.0.store(long_ago, Ordering::Relaxed);
     sender.close();
     let mut looks = 0;
-    let written = recorder.join(|| {
+    let signalled = || {
         looks += 1;
         if looks == 2 {
             let mut pipe = both.try_clone().unwrap();
             std::thread::spawn(move || io::copy(&mut pipe, &mut io::sink()));
         }
         false
-    });
+    };
+    let written = recorder.join(signalled, drop);
     assert_eq!(written.trouble, None);
 }

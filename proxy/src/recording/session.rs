@@ -75,7 +75,7 @@ impl Drop for OpenTrace {
     fn drop(&mut self) {
         self.0.close();
         if let Some(recorder) = self.1.take() {
-            recorder.join(|| false);
+            recorder.join(|| false, drop);
         }
     }
 }
@@ -185,8 +185,7 @@ impl RecordingSession {
     }
 
     /// Writes the last records and closes the trace. A second signal ends the reading of symbols, and the wait for a
-    /// hanging disk. Returns the
-    /// outcome of the recording.
+    /// hanging disk. Returns the outcome of the recording.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
         let impatient = Arc::new(AtomicBool::new(false));
         for signal in signals::not_ignored() {
@@ -217,7 +216,8 @@ impl RecordingSession {
         self.sender.control(at, ended);
         self.sender.close();
         let recorder = self.recorder.1.take();
-        let written = recorder.map(|one| one.join(|| impatient.load(Ordering::Relaxed)));
+        let signalled = || impatient.swap(false, Ordering::Relaxed);
+        let written = recorder.map(|one| one.join(signalled, |what| on(Notice::Trouble(what))));
         let written = written.unwrap_or_default();
         let of_trace = [written.trouble, written.file.trouble];
         Recorded {
