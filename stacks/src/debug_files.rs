@@ -1,18 +1,19 @@
 //! Downloads debug files of distributed programs from a debuginfod server, with elfutils' `debuginfod-find`.
 
 use std::collections::HashMap;
-use std::io::Read;
+use std::fs::File;
+use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use object::{Object, ObjectSection, ReadCache};
-use rustix::io::ioctl_fionbio;
+use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 
 use crate::build_id::build_id;
@@ -31,7 +32,7 @@ const SLOW: Duration = Duration::from_secs(3);
 /// The maximum time of a download.
 const DOWNLOADING: Duration = Duration::from_secs(600);
 /// The maximum length of the path of a debug file, in bytes.
-const LONGEST: usize = libc::PATH_MAX as usize;
+const LONGEST: u64 = libc::PATH_MAX as u64;
 
 /// Finds the debug files of program files, with one request to the servers for each program file.
 #[derive(Debug, Default)]
@@ -66,50 +67,28 @@ impl DebugFiles {
 
 /// The path that the program prints; `None` if it fails, is stopped, takes too long, or prints something else.
 fn answer(command: &mut Command, stop: &AtomicBool) -> Option<String> {
+    // A pipe could stay open in another program.
+    let mut out = File::from(memfd_create("x11prof-debug-file", MemfdFlags::CLOEXEC).ok()?);
     let command = command.stdin(Stdio::null()).stderr(Stdio::null());
     // In a separate group, it can be ended with the programs that it started.
-    let mut child = command
-        .stdout(Stdio::piped())
-        .process_group(0)
-        .spawn()
-        .ok()?;
+    let command = command.stdout(out.try_clone().ok()?).process_group(0);
+    let mut child = command.spawn().ok()?;
+    let pid = Pid::from_child(&child);
     let until = Instant::now() + DOWNLOADING;
-    let said = read_answer(&mut child, || {
-        stop.load(Ordering::Relaxed) || Instant::now() >= until
-    });
+    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    let is_stopped = || stop.load(Ordering::Relaxed) || Instant::now() >= until;
+    while !is_stopped() && matches!(waitid(WaitId::Pid(pid), ended), Ok(None)) {
+        thread::sleep(BEAT);
+    }
     // It has not been waited for, so the group still has its id.
-    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    let _ = kill_process_group(pid, Signal::KILL);
     // It may have left the group.
     let _ = child.kill();
     let status = child.wait().ok()?;
-    let path = String::from_utf8(said?).ok()?;
-    let path = path.trim_end().to_owned();
-    (status.success() && open_regular(Path::new(&path)).is_ok()).then_some(path)
-}
-
-/// The output of the program after its end; `None` if it is too long, or if the wait for the end is stopped.
-fn read_answer(child: &mut Child, is_stopped: impl Fn() -> bool) -> Option<Vec<u8>> {
-    let mut out = child.stdout.take()?;
-    // Another program may keep the pipe open.
-    ioctl_fionbio(&out, true).ok()?;
-    let ended = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    let (mut said, mut chunk) = (Vec::new(), [0; LONGEST]);
-    loop {
-        let has_ended = waitid(WaitId::Pid(Pid::from_child(child)), ended)
-            .ok()?
-            .is_some();
-        while let Ok(read @ 1..) = out.read(&mut chunk) {
-            said.extend_from_slice(&chunk[..read]);
-            if said.len() > LONGEST {
-                return None;
-            }
-        }
-        match (has_ended, is_stopped()) {
-            (true, _) => return Some(said),
-            (false, true) => return None,
-            (false, false) => thread::sleep(BEAT),
-        }
-    }
+    out.rewind().ok()?;
+    let path = io::read_to_string(out.take(LONGEST)).ok()?;
+    let path = path.trim_end();
+    (status.success() && open_regular(Path::new(path)).is_ok()).then(|| path.to_owned())
 }
 
 /// True if the user has named servers for debug files (DEBUGINFOD_URLS).

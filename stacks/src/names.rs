@@ -30,11 +30,11 @@ pub struct Names {
 }
 
 impl Names {
-    /// Creates an object that also requests missing debug information from a server, if the user has configured one
-    /// (DEBUGINFOD_URLS). When `stop` becomes true, no more names are looked up.
-    pub fn with_debug_files(stop: Arc<AtomicBool>) -> Names {
+    /// Creates an object that looks up no more names when `stop` becomes true. If `downloads`, it requests missing debug
+    /// information from a server, if the user has configured one (DEBUGINFOD_URLS).
+    pub fn stopped_by(stop: Arc<AtomicBool>, downloads: bool) -> Names {
         Names {
-            debug_files: Some(DebugFiles::default()),
+            debug_files: downloads.then(DebugFiles::default),
             stop,
             ..Names::default()
         }

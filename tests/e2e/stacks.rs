@@ -274,6 +274,25 @@ fn download_that_leaves_its_process_group_is_ended() {
 }
 
 #[test]
+fn signal_to_a_recorded_command_starts_no_download() {
+    let place = Place::new();
+    let downloads = place.path("downloads");
+    let mut record = with_debuginfod(&place, |_, _| {
+        format!("echo $2 >>'{}'", downloads.display())
+    });
+    // More requests than the test takes time for.
+    let mut recorder = record.arg("100000000").spawn().expect("x11prof starts");
+    let trace = place.path("x11prof.mcap");
+    let has_stacks = || std::fs::metadata(&trace).is_ok_and(|trace| trace.len() > 10_000);
+    until("stacks", || has_stacks().then_some(()));
+    kill_process(Pid::from_child(&recorder), Signal::INT).expect("a signal is sent");
+    crate::harness::wait(&mut recorder, "record");
+    let symbols = place.ok(["dump", "--switches", "x11prof.mcap"]);
+    assert!(symbols.contains(r#""kind":"symbol""#), "{symbols:.2000}");
+    assert!(!downloads.exists());
+}
+
+#[test]
 fn slowest_episodes_name_the_waiting_functions() {
     needs("xclock", "x11-apps");
     let place = Place::new();

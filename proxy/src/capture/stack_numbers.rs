@@ -91,16 +91,18 @@ impl StackNumbers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Records the functions of all stacks, with the symbols in the programs' files and debug files, as records of time
-    /// `at`, until `stop` is true. Calls `on` for notices.
+    /// Records the functions of all stacks, with the symbols in the programs' files and, if `downloads`, debug files of
+    /// servers, as records of time `at`, until `stop` is true. Calls `on` for notices.
     pub(crate) fn keep_symbols(
         &self,
         at: Timestamp,
         stop: Arc<AtomicBool>,
+        downloads: bool,
         mut on: impl FnMut(Notice),
     ) {
         let known = self.known();
-        if debug_file_servers_are_named() && !known.stacks.is_empty() {
+        let downloads = downloads && debug_file_servers_are_named();
+        if downloads && !known.stacks.is_empty() {
             on(Notice::DebugFiles);
         }
         let frames = known.stacks.keys().flat_map(|(frames, _)| frames);
@@ -109,7 +111,7 @@ impl StackNumbers {
         let places: BTreeSet<(&str, u64)> = places
             .map(|frame| (frame.file.as_str(), frame.address))
             .collect();
-        let mut names = Names::with_debug_files(stop);
+        let mut names = Names::stopped_by(stop, downloads);
         let mut changed: HashMap<&str, bool> = HashMap::new();
         for (file, address) in places {
             let is_changed = changed.entry(file).or_insert_with(|| {

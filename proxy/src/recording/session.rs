@@ -53,6 +53,7 @@ pub(crate) struct RecordingSession {
     marks: Option<Marks>,
     recorder: OpenTrace,
     keep_symbols: bool,
+    has_command: bool,
 }
 
 /// The outcome of a message source at the end of a recording.
@@ -146,6 +147,7 @@ impl RecordingSession {
             marks: Some(marks),
             recorder,
             keep_symbols: config.keep_symbols,
+            has_command: !config.command.is_empty(),
         })
     }
 
@@ -195,8 +197,10 @@ impl RecordingSession {
         // Reading the symbols does not make the recording longer.
         let at = clock::now();
         if self.keep_symbols {
+            // A signal is the usual end of a recording without a command.
+            let downloads = !self.has_command || signals::received_signal().is_none();
             self.numbers
-                .keep_symbols(at, Arc::clone(&impatient), &mut *on);
+                .keep_symbols(at, Arc::clone(&impatient), downloads, &mut *on);
             impatient.store(false, Ordering::Relaxed);
         }
         let mut trouble = source.trouble;
