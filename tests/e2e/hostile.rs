@@ -983,6 +983,10 @@ fn pages_and_exports_have_no_control_characters() {
     std::fs::rename(place.path("x11prof.mcap"), place.path(&named)).expect("a rename");
     place.ok(["report", "--format", "html", "-o", "report", &named]);
     place.ok(["export", "--to", "firefox", "-o", "profile", &named]);
+    place.ok(["export", "--to", "perfetto", "-o", "events", &named]);
+    let events = std::fs::read(place.path("events")).expect("an export");
+    let has = |name: &str| events.windows(name.len()).any(|at| at == name.as_bytes());
+    assert!(has("????") && !has(&name));
     for page in ["network", "report", "episodes", "stats"] {
         let text = place.ok([page, &named]);
         assert!(!text.contains(bad), "{page}: {text:?}");

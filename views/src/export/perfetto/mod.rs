@@ -16,6 +16,7 @@ use x11prof_analyzer::{Episode, EpisodeChild, Observation, component_name};
 use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::timeline::{Lanes, SentRequest, Timeline, TimelineEntry, named_mark};
+use crate::plain;
 use names::Names;
 use proto::{
     DebugAnnotation, INCREMENTAL_STATE_CLEARED, NEEDS_INCREMENTAL_STATE, Trace, TracePacket,
@@ -227,6 +228,7 @@ impl Packets {
 
     /// Creates the event that begins a slice called `name`, with `counts` as arguments.
     fn named(&mut self, track: Track, name: &str, counts: &[(&str, u64)]) -> TrackEvent {
+        let name = &*plain(name);
         self.describe(track, "");
         let arguments = counts.iter().map(|(name, value)| DebugAnnotation {
             name_iid: Some(self.names.argument(name)),
@@ -269,7 +271,7 @@ impl Packets {
         }
         self.described.insert(track);
         self.packet(TracePacket {
-            track_descriptor: Some(track.descriptor(name)),
+            track_descriptor: Some(track.descriptor(&plain(name))),
             ..TracePacket::default()
         });
     }

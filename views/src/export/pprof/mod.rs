@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use prost::Message;
 use x11prof_analyzer::{Stack, TraceSummary};
 
+use crate::plain;
 use proto::{Function, Line, Location, Profile, Sample, ValueType};
 
 /// The values of a sample, with their units.
@@ -97,6 +98,7 @@ struct Names {
 
 impl Names {
     fn index(&mut self, name: &str) -> i64 {
+        let name = &*plain(name);
         if let Some(place) = self.places.get(name) {
             return *place;
         }
@@ -130,7 +132,7 @@ mod tests {
             server: Micros(server),
             ran: Micros(0.5),
         };
-        let stacks = [stack("PolyLine", 1.5), stack("GetInputFocus", 0.25)];
+        let stacks = [stack("Poly\u{1b}Line", 1.5), stack("GetInputFocus", 0.25)];
         let mut file = Vec::new();
         super::pprof(&stacks, &TraceSummary::default(), &mut file).unwrap();
         let mut bytes = Vec::new();
@@ -154,7 +156,7 @@ mod tests {
             read,
             [
                 (
-                    "PolyLine<(no window)<xterm".into(),
+                    "Poly?Line<(no window)<xterm".into(),
                     vec![1500, 3, 24, 32, 500]
                 ),
                 (
