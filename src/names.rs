@@ -9,6 +9,8 @@ use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
 
+/// The number of characters of a typed name that are compared. The time grows with the length.
+const LONGEST: usize = 100;
 /// The number of names that the error for an unknown name lists.
 const LISTED: usize = 8;
 
@@ -86,7 +88,7 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
         true => known.iter().filter_map(extension).collect(),
         false => known.to_vec(),
     };
-    let typed = typed.to_lowercase();
+    let typed: String = typed.to_lowercase().chars().take(LONGEST).collect();
     let like = |name: &String| {
         let name = name.to_lowercase();
         // The user may have omitted the extension's name.
@@ -104,7 +106,7 @@ fn nearest(typed: &str, known: &[String]) -> Option<String> {
 /// Returns the `known` name that contains the words most similar to `typed`. Names of windows and clients consist of
 /// several words.
 pub(crate) fn nearest_part<'a>(typed: &str, known: &'a [String]) -> Option<&'a str> {
-    let typed = typed.to_lowercase();
+    let typed: String = typed.to_lowercase().chars().take(LONGEST).collect();
     let words = typed.split_whitespace().count().max(1);
     let like = |name: &&String| {
         let name = name.to_lowercase();

@@ -104,9 +104,9 @@ pub(super) fn budget(path: &Path) -> Result<Budget, CommandError> {
     let text = text(path, "budget")?;
     let wrong = |error| CommandError::usage(format_args!("{}: {error}", path.display()));
     let budget = Budget::parse(&text).map_err(wrong)?;
-    for (name, error) in budget.names(&text) {
-        if let Some(meant) = names::misspelt(&name) {
-            return Err(wrong(error.or_rather(&meant)));
+    for name in budget.names() {
+        if let Some(meant) = names::misspelt(name) {
+            return Err(wrong(Budget::unknown_name(&text, name, &meant)));
         }
     }
     Ok(budget)

@@ -111,12 +111,16 @@ impl Budget {
         }
     }
 
-    /// The request names in the budget. Each comes with the error to report if no request has this name; `text` is the
-    /// budget file's text.
-    pub fn names(&self, text: &str) -> Vec<(String, BudgetError)> {
+    /// The request names in the budget.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         let names = self.requests.keys().chain(self.round_trips.keys());
-        let error = |name: &String| wrong(text, name, format!("no request has the name {name:?}"));
-        names.map(|name| (name.clone(), error(name))).collect()
+        names.map(String::as_str)
+    }
+
+    /// The error of a budget file with this text for a name that no request has. `meant` is the most similar name.
+    pub fn unknown_name(text: &str, name: &str, meant: &str) -> BudgetError {
+        let what = format!("no request has the name {name:?}; did you mean {meant:?}?");
+        wrong(text, name, what)
     }
 
     fn limits(&self) -> usize {
@@ -143,14 +147,6 @@ impl Budget {
             + times.iter().flatten().count()
             + self.requests.len()
             + self.round_trips.len()
-    }
-}
-
-impl BudgetError {
-    /// Adds the most similar known name, `meant`, to the error message.
-    pub fn or_rather(mut self, meant: &str) -> BudgetError {
-        self.what.push_str(&format!("; did you mean {meant:?}?"));
-        self
     }
 }
 
@@ -203,10 +199,11 @@ mod tests {
         let budget = Budget::parse(text).unwrap();
         assert_eq!(budget.start_up.round_trips, Some(60));
         assert_eq!(budget.requests.get("RANDR:GetScreenResources"), Some(&0));
-        let names = budget.names(text);
+        let name = "RANDR:GetScreenResources";
+        assert_eq!(budget.names().collect::<Vec<_>>(), [name]);
         assert_eq!(
-            names[0].1.to_string(),
-            "line 5: no request has the name \"RANDR:GetScreenResources\""
+            Budget::unknown_name(text, name, "InternAtom").to_string(),
+            "line 5: no request has the name \"RANDR:GetScreenResources\"; did you mean \"InternAtom\"?"
         );
     }
 
