@@ -3,6 +3,7 @@
 //! A write error (a full disk, a closed pipe) must not end x11prof, because that would end a recorded program too.
 //! `eprintln!` would panic, so the lints forbid it.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +18,27 @@ macro_rules! say {
 
 /// Returns the line with this message. A name in the message cannot begin another line.
 pub(crate) fn message(text: &str) -> String {
-    format!("x11prof: {}\n", plain(text))
+    format!("x11prof: {}\n", plain(&shortened(text)))
+}
+
+/// The number of bytes that a message has at most before and after the part that is left out.
+const END: usize = 2048;
+
+/// Leaves out the middle of a very long message, which is a name. The beginning has the file, the end the remedy.
+fn shortened(text: &str) -> Cow<'_, str> {
+    let (begin, end) = (
+        text.floor_char_boundary(END),
+        text.len().saturating_sub(END),
+    );
+    match end > begin {
+        true => format!(
+            "{} … {}",
+            &text[..begin],
+            &text[text.ceil_char_boundary(end)..]
+        )
+        .into(),
+        false => text.into(),
+    }
 }
 
 /// The width of errors if standard error is no terminal.
@@ -115,7 +136,7 @@ fn folded(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::folded;
+    use super::{END, folded, message};
 
     #[test]
     fn long_lines_break_between_words() {
@@ -128,6 +149,19 @@ mod tests {
             "/a/very/long/path\n  is kept\n"
         );
         assert_eq!(folded("short\nlines\n", 9), "short\nlines\n");
+    }
+
+    #[test]
+    fn middle_of_a_very_long_message_is_left_out() {
+        let name = "é".repeat(100_000);
+        let line = message(&format!(
+            "budget.toml: no request {name:?}; did you mean PolyLine?"
+        ));
+        assert!(line.starts_with("x11prof: budget.toml: no request \"é"));
+        assert!(line.ends_with("é\"; did you mean PolyLine?\n") && line.contains("é … é"));
+        assert!(line.len() < 2 * END + 20);
+        let short = "é".repeat(END);
+        assert_eq!(message(&short), format!("x11prof: {short}\n"));
     }
 
     /// Clippy rejects `eprintln!` and similar macros, but a file could allow them. This test checks that no file does.
