@@ -42,14 +42,17 @@ impl RepeatableRequest {
         rewrites.contains(&rewrite).then_some(rewrite)
     }
 
-    /// Parses a whole request; `None` if its lengths are inconsistent, because the server must then reject it.
+    /// Parses a whole request; `None` if its lengths are inconsistent or only-if-exists is no BOOL, because the server
+    /// must then reject it.
     pub(super) fn of(
         rewrite: Rewrite,
         request: &[u8],
         order: ByteOrder,
     ) -> Option<RepeatableRequest> {
         let len = usize::from(order.u16(request, 4)?);
-        if NAME_AT + len.next_multiple_of(4) != request.len() {
+        let is_bool =
+            rewrite != Rewrite::AnswerAtoms || request.get(1).is_some_and(|bool| *bool <= 1);
+        if !is_bool || NAME_AT + len.next_multiple_of(4) != request.len() {
             return None;
         }
         let name = request.get(NAME_AT..NAME_AT + len)?.to_vec();
@@ -96,5 +99,24 @@ impl Memory {
                 self.answers.insert(question, answer);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interned_atom_with_an_invalid_bool_is_left_to_the_server() {
+        for (only_if_exists, expected) in [(0, true), (1, true), (2, false), (255, false)] {
+            let request = [16, only_if_exists, 3, 0, 2, 0, 0, 0, b'A', b'B', 0, 0];
+            let (rewrite, order) = (Rewrite::AnswerAtoms, ByteOrder::Little);
+            let found = RepeatableRequest::of(rewrite, &request, order);
+            assert_eq!(found.is_some(), expected, "{only_if_exists}");
+        }
+        // The byte is unused in QueryExtension.
+        let request = [98, 2, 3, 0, 2, 0, 0, 0, b'A', b'B', 0, 0];
+        let (rewrite, order) = (Rewrite::AnswerQueries, ByteOrder::Little);
+        assert!(RepeatableRequest::of(rewrite, &request, order).is_some());
     }
 }
