@@ -9,8 +9,8 @@ use parquet::data_type::{ByteArray, DataType};
 use parquet::file::reader::{ChunkReader, FileReader, SerializedFileReader};
 
 use super::TableError;
-use super::columns::{Cell, Kind, Schema};
-use super::schema::{KEY, VERSION};
+use super::columns::{Cell, Column, Kind, Schema};
+use super::schema::{KEY, STARTED, VERSION};
 
 /// The number of rows that are read at once.
 const BATCH: usize = 4096;
@@ -23,6 +23,9 @@ const RATIO: u64 = 128;
 const ROW: u64 = 16;
 /// The counted memory of each column of a row, in bytes.
 const COLUMN: u64 = 8;
+
+/// The greatest count, and the greatest duration in nanoseconds: two years.
+pub(super) const MOST: i64 = 1 << 56;
 
 /// The values of a column for a batch of rows.
 enum Values {
@@ -116,6 +119,9 @@ impl<R: ChunkReader + 'static> Rows<R> {
                 }
                 for row in 0..wanted {
                     let cells: Vec<Cell<'_>> = values.iter().map(|of| cell(of, row)).collect();
+                    if cells.iter().zip(self.schema.columns).any(is_impossible) {
+                        return Err(TableError::Damaged);
+                    }
                     let left = left_bytes.checked_sub(numbers.saturating_add(on(&cells)));
                     left_bytes = left.ok_or(TableError::Damaged)?;
                 }
@@ -130,6 +136,11 @@ impl<R: ChunkReader + 'static> Rows<R> {
 /// other.
 fn caught<T>(read: impl FnOnce() -> Result<T, TableError>) -> Result<T, TableError> {
     catch_unwind(AssertUnwindSafe(read)).unwrap_or(Err(TableError::Damaged))
+}
+
+/// True for a number in a column of counts or durations that is none.
+fn is_impossible((cell, column): (&Cell<'_>, &Column)) -> bool {
+    matches!(cell, Cell::Integer(number) if !(0..=MOST).contains(number)) && column.name != STARTED
 }
 
 fn cell(values: &Values, row: usize) -> Cell<'_> {

@@ -11,13 +11,16 @@ pub const KEY: &str = "x11prof.tables";
 /// The column with the id of the session to which a row belongs.
 const SESSION: Column = text("session");
 
+/// The column with the nanoseconds from 1970 to the beginning of the recording.
+pub(super) const STARTED: &str = "started_ns";
+
 /// The table with a row for each recording.
 pub const SESSIONS: Schema = Schema {
     name: "sessions",
     columns: &[
         SESSION,
         text("trace"),
-        integer("started_ns"),
+        integer(STARTED),
         integer("duration_ns"),
         integer("episodes"),
         integer("complete"),

@@ -3,6 +3,7 @@
 
 use bytes::Bytes;
 
+use super::read::MOST;
 use super::schema::{EPISODES, KEY, MARKS};
 use super::{Cell, Rows, TableError, TableWriter};
 use crate::episode_row::EpisodeRow;
@@ -30,7 +31,7 @@ fn row(number: u64) -> EpisodeRow {
         parts: std::array::from_fn(|part| number + part as u64),
         round_trips: number,
         requests: 2 * number,
-        bytes: u64::MAX,
+        bytes: MOST as u64,
         unsure: number.is_multiple_of(7).then(|| "it may be".to_owned()),
         led_to_by: number.is_multiple_of(11).then(|| "MapWindow".to_owned()),
         waited_in: None,
@@ -65,12 +66,27 @@ fn rows_round_trip() {
     let rows = read(table(number)).unwrap();
     assert_eq!(rows.len() as u64, number);
     for (at, found) in rows.into_iter().enumerate() {
-        let mut expected = row(at as u64);
-        // A larger value becomes the largest possible one.
-        expected.bytes = i64::MAX as u64;
+        let expected = row(at as u64);
         assert_eq!(found, expected);
     }
     assert_eq!(read(table(0)).unwrap(), []);
+}
+
+#[test]
+fn impossible_numbers_are_damage() {
+    for (number, possible) in [
+        (MOST, true),
+        (MOST + 1, false),
+        (i64::MAX, false),
+        (-1, false),
+    ] {
+        let mut marks = TableWriter::new(&MARKS, Vec::new()).unwrap();
+        let cells = [Cell::Text("a"), Cell::Integer(number), Cell::Text("b")];
+        marks.row(cells).unwrap();
+        let file = Bytes::from(marks.finish().unwrap());
+        let read = Rows::open(&MARKS, file).and_then(|rows| rows.each(|_| 0));
+        assert_eq!(read.is_ok(), possible, "{number}: {read:?}");
+    }
 }
 
 #[test]
