@@ -70,21 +70,17 @@ impl Drop for OwnChild {
         if self.has_ended() {
             return;
         }
-        let pid = i32::try_from(self.id()).ok().and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // The program may be a script that has started the server.
-            let _ = kill_process_group(pid, Signal::TERM);
-            // A stopped process takes the signal when it continues.
-            let _ = kill_process_group(pid, Signal::CONT);
-            if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
-                let mut fds = [PollFd::new(&ended, PollFlags::IN)];
-                let _ = poll(&mut fds, Some(&until(Instant::now() + STOP_PATIENCE)));
-            }
+        let pid = Pid::from_child(&self.0);
+        // The program may be a script that has started the server.
+        let _ = kill_process_group(pid, Signal::TERM);
+        // A stopped process takes the signal when it continues.
+        let _ = kill_process_group(pid, Signal::CONT);
+        if let Ok(ended) = pidfd_open(pid, PidfdFlags::empty()) {
+            let mut fds = [PollFd::new(&ended, PollFlags::IN)];
+            let _ = poll(&mut fds, Some(&until(Instant::now() + STOP_PATIENCE)));
         }
         if !self.has_ended() {
-            if let Some(pid) = pid {
-                let _ = kill_process_group(pid, Signal::KILL);
-            }
+            let _ = kill_process_group(pid, Signal::KILL);
             let _ = self.0.kill();
             let _ = self.0.wait();
         }

@@ -10,14 +10,16 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
-use rustix::process::Pid;
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::capture::handler_times::HandlerTimes;
 use crate::display::authority::{self, Cookie};
 use crate::display::display_name::DisplayName;
+use crate::display::listener::{connect_at_once, socket_path};
 use crate::private_dir::PrivateDir;
 use crate::processes::child::{OwnChild, last_words, until};
+use crate::processes::peer::Peer;
 use crate::servers::compositor::Compositor;
 use crate::servers::server_error::{START_PATIENCE, ServerError};
 use crate::servers::server_kind::{HostKind, ServerKind};
@@ -102,13 +104,7 @@ impl PrivateServer {
         let dir = PrivateDir::new().map_err(io(COMMAND))?;
         let mut command = Command::new("sh");
         command.args(["-c", &with_exec(line), "sh"]);
-        PrivateServer::launch(command, dir, &[], true).map_err(|error| match error {
-            Launch::Io(source) => io(COMMAND)(source),
-            Launch::Failed(why) => ServerError::Failed {
-                program: COMMAND,
-                why,
-            },
-        })
+        PrivateServer::launch(COMMAND, command, dir, &[], true)
     }
 
     fn launch_kind(kind: ServerKind, timed: bool) -> Result<PrivateServer, ServerError> {
@@ -120,21 +116,20 @@ impl PrivateServer {
         if let Some(host) = &host {
             host.shows(&mut command);
         }
-        let mut server = PrivateServer::launch(command, dir, &arguments, timed).map_err(
-            |error| match error {
-                Launch::Io(source) if source.kind() == ErrorKind::NotFound => {
-                    ServerError::Missing {
-                        program,
-                        package: kind.package(),
-                    }
-                }
-                Launch::Io(source) => io(program)(source),
-                Launch::Failed(why) => ServerError::Failed {
+        let launched = PrivateServer::launch(program, command, dir, &arguments, timed);
+        let mut server = launched.map_err(|error| match error {
+            ServerError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                ServerError::Missing {
                     program,
-                    why: format!("{why}{}", kind.advice()),
-                },
+                    package: kind.package(),
+                }
+            }
+            ServerError::Failed { why, .. } => ServerError::Failed {
+                program,
+                why: format!("{why}{}", kind.advice()),
             },
-        )?;
+            other => other,
+        })?;
         if kind.is_viewed()
             && let Some(socket) = kind.viewers_socket(server.dir.path())
         {
@@ -144,17 +139,18 @@ impl PrivateServer {
         Ok(server)
     }
 
-    /// Starts the server's program with the arguments common to all servers and the arguments `more`.
+    /// Starts the server with the arguments common to all servers and the arguments `more`. Errors call it `program`.
     fn launch(
+        program: &'static str,
         mut command: Command,
         dir: PrivateDir,
         more: &[OsString],
         timed: bool,
-    ) -> Result<PrivateServer, Launch> {
-        let cookie = Cookie::random()?;
+    ) -> Result<PrivateServer, ServerError> {
+        let cookie = Cookie::random().map_err(io(program))?;
         let authority_file = dir.path().join("Xauthority");
         // The server chooses its display number, so the entry has no number. The server accepts the cookie of any entry.
-        authority::write(&authority_file, None, &cookie, &[])?;
+        authority::write(&authority_file, None, &cookie, &[]).map_err(io(program))?;
         let log = dir.path().join("log");
         command
             // When the server is ready, it writes its number to this pipe, its standard output.
@@ -163,12 +159,13 @@ impl PrivateServer {
             .args(more)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(File::create(&log)?);
+            .stderr(File::create(&log).map_err(io(program))?);
         let timer = timed.then(|| HandlerTimes::prepare(&mut command, dir.path()));
-        let mut child = OwnChild::spawn(&mut command)?;
+        let mut child = OwnChild::spawn(&mut command).map_err(io(program))?;
         let number = ready(&mut child).map_err(|why| {
             let said = fs::read_to_string(&log).unwrap_or_default();
-            Launch::Failed(format!("{why}{}", last_words(&said)))
+            let why = format!("{why}{}", last_words(&said));
+            ServerError::Failed { program, why }
         })?;
         Ok(PrivateServer {
             child,
@@ -231,15 +228,20 @@ impl PrivateServer {
     }
 }
 
-/// The reason why a server's program provides no display.
-enum Launch {
-    Io(io::Error),
-    Failed(String),
-}
-
-impl From<io::Error> for Launch {
-    fn from(error: io::Error) -> Launch {
-        Launch::Io(error)
+impl Drop for PrivateServer {
+    /// Ends a server that has left the process group of the command that started it. Its arguments name our file.
+    fn drop(&mut self) {
+        let socket = connect_at_once(&socket_path(self.display.number()));
+        let peer = socket.ok().and_then(Peer::of).and_then(|peer| peer.pid);
+        let Some(server) = peer.filter(|pid| *pid != self.pid()) else {
+            return;
+        };
+        let words = fs::read(format!("/proc/{server}/cmdline")).unwrap_or_default();
+        let file = self.authority_file.as_os_str().as_encoded_bytes();
+        if words.split(|byte| *byte == 0).any(|word| word == file) {
+            let pid = i32::try_from(server).ok().and_then(Pid::from_raw);
+            let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+        }
     }
 }
 
@@ -355,6 +357,21 @@ mod tests {
             with_exec("X -title 'a;b'"),
             "exec env X -title 'a;b' \"$@\""
         );
+    }
+
+    #[test]
+    fn server_in_a_session_of_its_own_ends() {
+        let server = PrivateServer::start_command("setsid -w Xvfb").unwrap();
+        let file = Some(server.authority_file().to_owned());
+        let link = ServerLink::new(server.display().clone(), file);
+        let pid = server_info::ask(&link).unwrap().server.pid.unwrap();
+        assert_ne!(pid, server.pid());
+        drop(server);
+        let until = Instant::now() + START_PATIENCE;
+        while crate::processes::cpu_clock::read(pid).is_some() {
+            assert!(Instant::now() < until, "the server still runs");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 
     #[test]
