@@ -1,5 +1,5 @@
 //! A scrubbed recording can be shared: it contains no typed or shown text, no title and no path, and every report
-//! has the same figures.
+//! has the same figures, except that requests are repeated ones if they differed only in unused bytes.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -151,7 +151,21 @@ fn figures(place: &Place, trace: &Path, words: &[&str]) -> Value {
 
 fn assert_equal_reports(place: &Place, trace: &Path, copy: &Path) {
     for words in REPORTS {
-        let (before, after) = (figures(place, trace, words), figures(place, copy, words));
+        let [mut before, mut after] = [trace, copy].map(|trace| figures(place, trace, words));
+        if words == ["network"] {
+            let repeated = |report: &Value| -> u64 {
+                let all = report["duplicates"].as_array().expect("a list");
+                all.iter().filter_map(|one| one["count"].as_u64()).sum()
+            };
+            let counts = [&before, &after].map(repeated);
+            assert!(counts[0] <= counts[1], "{counts:?} of {}", trace.display());
+            // The savings depend on the repeated requests.
+            for report in [&mut before, &mut after] {
+                let members = report.as_object_mut().expect("an object");
+                members
+                    .retain(|name, _| !["duplicates", "suggestions", "total"].contains(&&**name));
+            }
+        }
         assert_eq!(before, after, "{words:?} of {}", trace.display());
     }
 }

@@ -1,5 +1,5 @@
 //! Copies a trace without typed or displayed text. Lengths and times are kept, so all reports are the same except for
-//! names.
+//! names. Unused bytes become zeros, so requests that differed only in these bytes are repeated ones in the copy.
 //!
 //! The name of each request, reply and event determines which of its parts are replaced (requests.rs, answers.rs). Only
 //! the headers of messages of unknown extensions are kept.
@@ -180,10 +180,7 @@ impl Editor {
             Message::ServerSetup(setup) => Replacements::setup(setup, bytes),
             Message::Request(request) => {
                 to.request(seen.connection, request, from(bytes, request.header_len));
-                // Reports compare the bytes of requests with a reply to find repeated ones, so these are kept.
-                if !request.has_reply {
-                    self.unused.clear(request, seen.extensions, bytes);
-                }
+                self.unused.clear(request, seen.extensions, bytes);
             }
             Message::Reply(reply) => to.reply(reply, bytes),
             Message::Event(event) => to.event(seen.connection, event, bytes),
