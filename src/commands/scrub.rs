@@ -22,69 +22,46 @@ pub(crate) fn run(arguments: &Scrub) -> Outcome {
     // The owner decides who else may read the file.
     let sink = AtomicFile::begin(output, Access::Private)
         .map_err(|error| CommandError::file(output, error))?;
+    // The first record of every trace is `started`.
+    let first = reader.next().map_err(reading)?;
+    let Some(Record::Control(time, Control::Started(started))) = first else {
+        return Err(reading(TraceError::NoRecords));
+    };
     let mut scrubber = Scrubber::new();
-    let mut copy = Copy::Before(sink);
-    while let Some(record) = reader.next().map_err(reading)? {
-        scrubber.feed(record);
-        copy = copy.take(&mut scrubber).map_err(writing)?;
+    let started = scrubber.begin(time, started);
+    let mut copy = Writer::new(sink, started, time).map_err(writing)?;
+    let mut scrubbed = None;
+    while scrubbed.is_none() {
+        match reader.next().map_err(reading)? {
+            Some(record) => scrubber.feed(record),
+            None => scrubbed = Some(scrubber.finish()),
+        }
+        while let Some(record) = scrubber.next() {
+            copy.write(&record).map_err(writing)?;
+        }
     }
-    let scrubbed = scrubber.finish();
-    copy = copy.take(&mut scrubber).map_err(writing)?;
-    if let Copy::Begun(writer) = copy {
-        let sink = writer.finish().map_err(writing)?;
-        sink.finish()
-            .map_err(|error| CommandError::file(output, error))?;
-    }
+    let sink = copy.finish().map_err(writing)?;
+    sink.finish()
+        .map_err(|error| CommandError::file(output, error))?;
     if !reader.is_complete() {
         say!(
             "{}: the recording is incomplete; the copy ends at the same point",
             trace.display()
         );
     }
-    tell(scrubbed);
+    tell(scrubbed.unwrap_or_default());
     Ok(ExitCode::SUCCESS)
-}
-
-/// The scrubbed copy while it is being written.
-enum Copy {
-    /// The file is open, but no record is written yet.
-    Before(AtomicFile),
-    Begun(Box<Writer<AtomicFile>>),
-}
-
-impl Copy {
-    /// Writes the scrubbed records that are ready, and returns the copy.
-    fn take(self, scrubber: &mut Scrubber) -> Result<Copy, TraceError> {
-        let mut copy = self;
-        while let Some(record) = scrubber.next() {
-            copy = match (copy, record) {
-                (Copy::Before(sink), Record::Control(time, Control::Started(started))) => {
-                    Copy::Begun(Box::new(Writer::new(sink, started, time)?))
-                }
-                // The first record of every trace is `started`.
-                (Copy::Before(sink), _) => Copy::Before(sink),
-                (Copy::Begun(mut writer), record) => {
-                    writer.write(&record)?;
-                    Copy::Begun(writer)
-                }
-            };
-        }
-        Ok(copy)
-    }
 }
 
 /// Prints what was removed from the copy, and what remains.
 fn tell(scrubbed: Scrubbed) {
-    let Scrubbed {
-        messages,
-        changed,
-        lost_bytes,
-    } = scrubbed;
     say!(
-        "{changed} of {messages} messages changed: keys, text, properties, images, paths, host names"
+        "{} of {} messages changed: keys, text, properties, images, paths, host names",
+        scrubbed.changed,
+        scrubbed.messages
     );
-    if lost_bytes > 0 {
-        say!("{lost_bytes} bytes outside of messages were set to zero");
+    if let lost @ 1.. = scrubbed.lost_bytes {
+        say!("{lost} bytes outside of messages were set to zero");
     }
     tell_what_stays();
 }

@@ -10,7 +10,7 @@ use super::well_known::{is_atom, is_font, is_known};
 
 pub(super) const GENERIC_EVENT: u8 = 35;
 /// The number of bytes at the beginning of a generic event that identify its kind.
-const GENERIC_HEADER: usize = 12;
+const GENERIC_HEADER: usize = 10;
 /// The length of the fixed part of a reply, in bytes.
 const FIXED: usize = 32;
 /// The number of bytes of a reply up to and including its length field.

@@ -20,20 +20,22 @@ mod tests;
 mod unused;
 mod well_known;
 
-use x11prof_protocol::{Malformed, Message};
+use rustc_hash::FxHashSet;
+use x11prof_protocol::Message;
 use x11prof_trace::{Control, Direction, Record, Started, Timestamp};
 
 use crate::pipeline::{MessageContext, Observation, Pipeline};
 use bytes::from;
 use glyphs::GlyphIds;
 use keys::KeyCodes;
-use pending_records::PendingRecords;
+use pending_records::{PendingRecords, Stream};
 use replacements::Replacements;
 use secrets::Secrets;
 use unused::UnusedBytes;
 
-/// Replaces text in the records of a trace. Call [`feed`](Scrubber::feed) for each record, then remove the available
-/// ones with [`next`](Scrubber::next). Call [`finish`](Scrubber::finish) after the last record.
+/// Replaces text in the records of a trace. Call [`begin`](Scrubber::begin) for the first record, and
+/// [`feed`](Scrubber::feed) for each other one, then remove the available ones with [`next`](Scrubber::next). Call
+/// [`finish`](Scrubber::finish) after the last record.
 pub struct Scrubber {
     pipeline: Pipeline,
     held: PendingRecords,
@@ -55,6 +57,8 @@ pub struct Scrubbed {
 struct Editor {
     replacements: Replacements,
     unused: UnusedBytes,
+    /// Streams after a malformed message. The message boundaries behind it may be anywhere, also in text.
+    lost: FxHashSet<Stream>,
     /// The current message.
     bytes: Vec<u8>,
     scrubbed: Scrubbed,
@@ -81,13 +85,14 @@ impl Scrubber {
                     glyphs: GlyphIds::default(),
                 },
                 unused: UnusedBytes::default(),
+                lost: FxHashSet::default(),
                 bytes: Vec::new(),
                 scrubbed: Scrubbed::default(),
             },
         }
     }
 
-    /// Processes the first record of a trace. Returns its scrubbed form, for a caller that begins a file with it.
+    /// Processes the first record of a trace. Returns its scrubbed form, with which the copy begins.
     pub fn begin(&mut self, time: Timestamp, started: Started) -> Started {
         let record = Record::Control(time, Control::Started(started.clone()));
         self.pipeline.take(&record, |_| {});
@@ -95,13 +100,9 @@ impl Scrubber {
         control::started(started)
     }
 
-    /// Processes the next record of the trace.
+    /// Processes another record of the trace.
     pub fn feed(&mut self, record: Record) {
-        let Scrubber {
-            pipeline,
-            held,
-            editor,
-        } = self;
+        let (pipeline, held, editor) = (&mut self.pipeline, &mut self.held, &mut self.editor);
         match &record {
             Record::Block(block) => {
                 let stream = (block.connection, block.direction);
@@ -118,6 +119,9 @@ impl Scrubber {
                     }
                     _ => {}
                 });
+                if editor.lost.contains(&stream) {
+                    held.lost(stream);
+                }
             }
             Record::Control(time, control) => {
                 pipeline.take(&record, |_| {});
@@ -129,11 +133,7 @@ impl Scrubber {
                 }
                 let secrets = &editor.replacements.secrets;
                 let control = control::scrub(control.clone(), secrets);
-                let is_first = matches!(control, Control::Started(_));
                 held.push(Record::Control(*time, control));
-                if is_first {
-                    held.push(Record::Control(*time, Control::Scrubbed {}));
-                }
             }
             Record::Schedule(_) | Record::HandlerTimes(_) => held.push(record),
         }
@@ -185,8 +185,9 @@ impl Editor {
             Message::Reply(reply) => to.reply(reply, bytes),
             Message::Event(event) => to.event(seen.connection, event, bytes),
             Message::Error(_) => {}
-            Message::Malformed(malformed) => {
-                from(bytes, header_of(malformed, direction)).fill(0);
+            Message::Malformed(_) => {
+                bytes.fill(0);
+                self.lost.insert((seen.connection, direction));
             }
         }
         // Of a truncated message the pass has only the first bytes, so the rest is removed.
@@ -200,17 +201,9 @@ impl Editor {
     fn end(&mut self, held: &mut PendingRecords, connection: x11prof_trace::ConnectionId) {
         for direction in [Direction::ToServer, Direction::ToClient] {
             held.end((connection, direction));
+            self.lost.remove(&(connection, direction));
         }
         self.replacements.keys.closed(connection);
-    }
-}
-
-/// The number of bytes of a malformed message that must be kept, so that later messages are still found.
-fn header_of(malformed: &Malformed<'_>, direction: Direction) -> usize {
-    match direction {
-        // A request with an invalid length.
-        Direction::ToServer if matches!(malformed.wire_len, 4 | 8) => 8,
-        _ => 1,
     }
 }
 

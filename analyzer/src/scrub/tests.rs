@@ -165,6 +165,7 @@ fn extensions() -> Record {
     };
     let extensions = vec![
         extension("MY-OWN", UNKNOWN),
+        extension("BIG-REQUESTS", 133),
         extension("RENDER", RENDER),
         extension("XInputExtension", INPUT),
         extension("RANDR", RANDR),
@@ -358,6 +359,55 @@ fn gaps_are_kept_and_undecoded_bytes_become_zeros() {
     assert_eq!(after[12..36], wire.bytes[12..36]);
     assert!(!has(&after, b"secret"));
     assert_eq!(after[52..], *b"\x7F\0\x01\0\0\0\0\0\0\0\0\0");
+}
+
+#[test]
+fn unknown_generic_events_of_a_known_extension_become_zeros() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let bytes = Vec::new();
+        let mut wire = Wire { order, bytes };
+        wire.put(&[1, 0]).u16(11).u16(0).u16(0);
+        wire.put(&[35, INPUT]).u16(1).u32(1).u16(999);
+        let expected = [&wire.bytes[..], &[0; 26]].concat();
+        wire.put(b"a secret of an unknown one");
+        let [_, after] = scrubbed([
+            extensions(),
+            block(Direction::ToServer, 0, &requests(order)[..12], Vec::new()),
+            block(Direction::ToClient, 0, &wire.bytes, Vec::new()),
+        ]);
+        assert_eq!(after, expected, "{order:?}");
+    }
+}
+
+#[test]
+fn bytes_after_a_length_of_zero_without_big_requests_become_zeros() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let bytes = requests(order)[..12].to_vec();
+        let mut wire = Wire { order, bytes };
+        wire.request(45, 0, |body| {
+            body.u32(1).u16(4).u16(0).put(b"6x13");
+        });
+        // PolyText8 of a client that did not enable BIG-REQUESTS. Each word could begin a request.
+        let (kept, cut) = (wire.bytes.clone(), wire.bytes.len() + 2);
+        wire.put(&[74, 0]).u16(0).u32(7).u32(1).u32(2).u32(3);
+        wire.put(&[8, 0]).put(b"a secret").put(&[0, 0]);
+        wire.request(14, b's', |body| {
+            body.put(b"secr");
+        });
+        wire.put(b"secret");
+        let len = wire.bytes.len();
+        let cuts = [kept.len(), cut, cut + 10, len];
+        let mut records = vec![extensions()];
+        let mut from = 0;
+        for to in cuts {
+            let bytes = &wire.bytes[from..to];
+            records.push(block(Direction::ToServer, from, bytes, Vec::new()));
+            from = to;
+        }
+        let [after, _] = scrubbed(records);
+        let expected = [kept, vec![0; len - cuts[0]]].concat();
+        assert_eq!(after, expected, "{order:?}");
+    }
 }
 
 #[test]

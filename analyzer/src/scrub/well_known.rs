@@ -72,9 +72,10 @@ fn is_one_of(kind: &str, name: &[u8]) -> bool {
 pub(super) fn is_known(name: &str) -> bool {
     match name.split_once(':') {
         Some(("Unknown", _)) => false,
-        // A request or an event without a name has a number.
+        // A request or an event without a name has a number; a generic event has only its kind.
         Some((extension, message)) => {
             is_one_of("extension", extension.as_bytes())
+                && message != "GenericEvent"
                 && !message.starts_with(|first: char| first.is_ascii_digit())
         }
         None => true,
