@@ -11,7 +11,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::process::geteuid;
 use rustix::rand::{GetRandomFlags, getrandom};
 
-use crate::processes::signals::before_default;
+use crate::processes::signals::{ENDING, before_default};
 
 /// The prefix of all such directories' names.
 const PREFIX: &str = "x11prof-";
@@ -46,7 +46,7 @@ impl PrivateDir {
         static GUARD: Once = Once::new();
         // If this fails, a signal leaves the directories behind.
         GUARD.call_once(|| {
-            _ = before_default(|| {
+            _ = before_default(&ENDING, || {
                 let dirs = own();
                 for dir in dirs.iter() {
                     // A file may be created meanwhile.

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Top) -> Outcome {
         Some(path) if on_screen => {
             let options = view_options(arguments, path.to_string_lossy().into_owned());
             Live::of_trace(options, path)?.wait();
-            Ok(ExitCode::SUCCESS)
+            CommandError::check_signals().map(|()| ExitCode::SUCCESS)
         }
         Some(path) => {
             let report = at(arguments, path)?;

@@ -30,6 +30,8 @@ pub(super) enum KeyAction {
     Nothing,
     /// Draw the screen again.
     Draw,
+    /// Stop the process.
+    Suspend,
     /// End the view.
     Quit,
 }
@@ -40,6 +42,8 @@ impl Choice {
         let mut asked = KeyAction::Nothing;
         for key in typed.chars() {
             let known = match self.typing {
+                // Ctrl-Z.
+                _ if key == '\u{1a}' => return KeyAction::Suspend,
                 true => self.text(key),
                 false if key == 'q' => return KeyAction::Quit,
                 false => self.key(key),

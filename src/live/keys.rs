@@ -25,6 +25,8 @@ impl Keys {
         let mut now = before.clone();
         // Signals stay enabled, so that Ctrl-C ends the recorded program as without x11prof (termios(3)).
         now.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        // The view reads Ctrl-Z as a key, because it must restore the terminal before it stops. 0 is no key.
+        now.special_codes[SpecialCodeIndex::VSUSP] = 0;
         now.special_codes[SpecialCodeIndex::VMIN] = 0;
         now.special_codes[SpecialCodeIndex::VTIME] = 0;
         tcsetattr(&terminal, OptionalActions::Now, &now)?;

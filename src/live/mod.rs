@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
 use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, TimeSourceOption, WatchingCost};
-use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, watch};
+use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, note_handled_signals, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
@@ -91,6 +91,7 @@ impl Live {
 
     /// Starts the view of a trace, which may still grow.
     pub(crate) fn of_trace(options: ViewOptions, trace: &Path) -> Result<Live, CommandError> {
+        note_handled_signals();
         Live::show(options, Source::trace(trace)?)
     }
 

@@ -71,6 +71,7 @@ impl Screen {
 
     /// Calls `print` while the terminal shows its normal screen.
     pub(super) fn aside(&mut self, print: impl FnOnce()) {
+        let _ = self.terminal.show_cursor();
         let _ = execute!(self.terminal.backend_mut(), LeaveAlternateScreen);
         print();
         let _ = execute!(self.terminal.backend_mut(), EnterAlternateScreen);

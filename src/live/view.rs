@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use rustix::time::{ClockId, clock_gettime};
 use x11prof_analyzer::{LiveProfile, NowOptions};
 use x11prof_cost_model::{Network, Substitutions};
-use x11prof_proxy::WatchEvent;
+use x11prof_proxy::{WatchEvent, received_signal};
 use x11prof_trace::Timestamp;
 use x11prof_views as views;
 
@@ -49,8 +49,11 @@ impl View {
     /// Runs until the recording ends, or until the user quits the view. Returns the recorded program's captured output.
     pub(super) fn run(mut self) -> Option<CapturedOutput> {
         let over = Arc::clone(&self.over);
+        // A signal ends a recording, and its end ends the view.
+        let is_trace = !self.source.is_now();
+        let interrupted = || is_trace && received_signal().is_some();
         let begun = self.costs.begin(&self.source, &self.options, PATIENCE, || {
-            over.load(Ordering::Relaxed)
+            over.load(Ordering::Relaxed) || interrupted()
         });
         let mut profile = match begun {
             Ok(Some(profile)) => profile,
@@ -60,10 +63,7 @@ impl View {
                 return self.captured;
             }
         };
-        let mut screen = match self.draws {
-            true => Screen::open().ok(),
-            false => None,
-        };
+        let mut screen = self.draws.then(Screen::open).and_then(Result::ok);
         // Without a keyboard the view only displays.
         let mut keys = screen.as_ref().and_then(|_| Keys::open().ok());
         let (mut next_draw, mut looked) = (Instant::now(), None);
@@ -71,6 +71,7 @@ impl View {
         let (mut ended, mut left) = (false, false);
         loop {
             match self.next(ended) {
+                _ if interrupted() => break,
                 WatchEvent::Record(record) => profile.feed(record),
                 WatchEvent::Nothing if self.over.load(Ordering::Relaxed) => break,
                 WatchEvent::Nothing => {}
@@ -92,6 +93,7 @@ impl View {
                 match self.choice.take(&typed) {
                     KeyAction::Nothing => {}
                     KeyAction::Draw => next_draw = Instant::now(),
+                    KeyAction::Suspend => self.suspend(screen.as_mut(), &mut keys),
                     // `top` has only its view, so it ends. A recording continues without its view.
                     KeyAction::Quit if self.source.is_now() && self.captured.is_none() => {
                         let _ = kill_process(getpid(), Signal::TERM);
@@ -134,6 +136,22 @@ impl View {
             say!("the recording continues. Ctrl-C stops it and the program");
         }
         self.captured
+    }
+
+    /// Stops the processes of the terminal's foreground, as Ctrl-Z does without a view. The view returns when the shell
+    /// gives the terminal back.
+    fn suspend(&self, screen: Option<&mut Screen>, keys: &mut Option<Keys>) {
+        *keys = None;
+        let stop = || {
+            let _ = kill_current_process_group(Signal::TSTP);
+            while keys.is_none() && !self.over.load(Ordering::Relaxed) {
+                std::thread::sleep(PATIENCE);
+                *keys = Keys::open().ok();
+            }
+        };
+        if let Some(screen) = screen {
+            screen.aside(stop);
+        }
     }
 
     /// Returns the next record. If the recording has `ended`, sleeps for `PATIENCE` and returns `Nothing`.

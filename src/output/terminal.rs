@@ -4,8 +4,11 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use x11prof_proxy::before_default;
 use x11prof_stacks::program;
-
 use x11prof_views::{Page, ROWS, WIDTH};
 
 /// Returns the layout for a text that is written to the file `to`, or to standard output. The text has `all` rows, or
@@ -75,7 +78,14 @@ impl Pager {
             .spawn()
             .ok()?;
         // While the pager runs, Ctrl-C belongs to the pager.
-        crate::ignore(signal_hook::consts::SIGINT);
+        crate::ignore(SIGINT);
+        // The shell uses the terminal again when x11prof ends.
+        let (pager, mode) = (Pid::from_child(&child), tcgetattr(io::stdout()));
+        let _ = before_default(&[SIGTERM, SIGHUP, SIGQUIT], move || {
+            let restore = |mode| tcsetattr(io::stdout(), OptionalActions::Now, mode);
+            let _ = mode.as_ref().map(restore);
+            let _ = kill_process(pager, Signal::TERM);
+        });
         let input = child.stdin.take();
         Some(Pager { child, input })
     }

@@ -321,6 +321,67 @@ fn top_shows_a_running_display() {
     terminal.shows("the end", |screen| screen.contains("\nstatus 0"));
 }
 
+/// Waits until the shell in the terminal reads whole lines with echo on its normal screen.
+fn is_restored(terminal: &Terminal, when: &str) {
+    terminal
+        .types("stty -a | tr ' ' '\\n' | grep -cx -e icanon -e echo; echo end of $(echo modes)\n");
+    let screen = terminal.shows(when, |screen| screen.contains("end of modes"));
+    let modes = screen
+        .lines()
+        .rev()
+        .skip_while(|line| !line.starts_with("end of modes"));
+    assert_eq!(modes.clone().nth(1), Some("2"), "{when}: {screen}");
+    terminal.types("clear\n");
+    terminal.shows("an empty screen", |screen| !screen.contains("end of modes"));
+}
+
+#[test]
+fn signals_and_ctrl_z_restore_the_terminal() {
+    needs("tmux", "tmux");
+    let place = Place::new();
+    let terminal = Terminal::start(&place);
+    let xterm = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xterm.mcap");
+    let x11prof = env!("CARGO_BIN_EXE_x11prof");
+    let top = format!("{x11prof} top {xterm} --params sun4-ipc; echo status $?\n");
+    let view = |screen: &str| screen.contains("\nClient ");
+    terminal.types(&top);
+    terminal.shows("the view", view);
+    terminal.types("\u{1a}");
+    terminal.shows("the shell", |screen| screen.contains("status 148"));
+    is_restored(&terminal, "after Ctrl-Z");
+    terminal.types("fg\n");
+    terminal.shows("the view again", view);
+    terminal.types("\u{3}");
+    terminal.shows("the end", |screen| screen.contains("interrupted"));
+    is_restored(&terminal, "after Ctrl-C");
+
+    // A pager that reads keys, and restores nothing.
+    let pager = place.write(
+        "pager.sh",
+        b"stty -icanon -echo </dev/tty; echo begun; exec sleep 600",
+    );
+    let script = format!(
+        "echo $$ >pid; exec env PAGER='sh {}' {x11prof} report {xterm}",
+        pager.display()
+    );
+    let script = place.write("report.sh", script.as_bytes());
+    terminal.types(&format!(
+        "cd {}; sh {}\n",
+        place.path(".").display(),
+        script.display()
+    ));
+    terminal.shows("the pager", |screen| screen.contains("begun"));
+    let pid = std::fs::read_to_string(place.path("pid")).expect("a process id");
+    let pid = pid
+        .trim()
+        .parse()
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    rustix::process::kill_process(pid.expect("a process id"), Signal::TERM).expect("a signal");
+    terminal.shows("the shell", |screen| screen.contains("Terminated"));
+    is_restored(&terminal, "after the pager");
+}
+
 #[test]
 fn top_follows_a_growing_recording() {
     needs("tmux", "tmux");

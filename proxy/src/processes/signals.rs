@@ -18,7 +18,7 @@ use super::process_info::leads_session;
 static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// The signals that ask for the end.
-const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+pub(crate) const ENDING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 
 /// Notes that the caller handles the signals that ask for the end from now on: they no longer end the process. Returns
 /// the numbers of these signals, without those that the process ignores, as it ignores SIGHUP under nohup.
@@ -41,9 +41,11 @@ pub fn received_signal() -> Option<i32> {
     i32::try_from(number).ok().filter(|number| *number != 0)
 }
 
-/// Calls `clean_up` before a signal ends this process that no recording handles yet.
-pub(crate) fn before_default(clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
-    let mut signals = iterator::Signals::new(not_ignored())?;
+/// Calls `clean_up` before one of the signals `wanted` ends this process that no recording handles yet. Fails if no thread
+/// can be started.
+pub fn before_default(wanted: &[i32], clean_up: impl Fn() + Send + 'static) -> io::Result<()> {
+    let handled = not_ignored().into_iter();
+    let mut signals = iterator::Signals::new(handled.filter(|one| wanted.contains(one)))?;
     thread::Builder::new().spawn(move || {
         for signal in signals.forever() {
             if RECEIVED.get().is_none() {
