@@ -4,13 +4,15 @@ use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;
 
 use super::bytes::from;
-use super::events::{LAST_CORE_EVENT, core_event, key_event, modifiers, without_modifiers};
+use super::events::{
+    LAST_CORE_EVENT, core_event, key_event, modifiers, without_contents, without_modifiers,
+};
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
 pub(super) const GENERIC_EVENT: u8 = 35;
 /// The number of bytes at the beginning of a generic event that identify its kind.
-const GENERIC_HEADER: usize = 10;
+pub(super) const GENERIC_HEADER: usize = 10;
 /// The length of the fixed part of a reply, in bytes.
 const FIXED: usize = 32;
 /// The number of bytes of a reply up to and including its length field.
@@ -57,7 +59,11 @@ impl Replacements {
             // Which keys are down.
             "QueryKeymap" => from(bytes, HEADER).fill(0),
             "QueryPointer" => modifiers(order, from(bytes, 24)),
-            "XKEYBOARD:GetState" => from(bytes, HEADER).fill(0),
+            "XKEYBOARD:GetState"
+            | "XKEYBOARD:GetIndicatorState"
+            | "XKEYBOARD:GetNamedIndicator" => {
+                from(bytes, HEADER).fill(0);
+            }
             // The widths of the text that a caller wants to draw.
             "QueryTextExtents" => from(bytes, 16).fill(0),
             "GetKeyboardMapping"
@@ -85,19 +91,24 @@ impl Replacements {
         }
     }
 
-    /// Replaces the text, key codes and ids in an event to `client`.
-    pub(super) fn event(&mut self, client: ConnectionId, event: &Event<'_>, bytes: &mut [u8]) {
+    /// Replaces the text, key codes and ids in an event to `client`. The modifiers of generic events are cleared already.
+    pub(super) fn event(
+        &mut self,
+        client: ConnectionId,
+        event: &Event<'_>,
+        is_decoded: bool,
+        bytes: &mut [u8],
+    ) {
         let order = event.order;
         if event.code <= LAST_CORE_EVENT {
             return core_event(&mut self.keys, client, order, bytes);
         }
         let name = event.name.as_str();
-        let header = match event.code {
-            GENERIC_EVENT => GENERIC_HEADER,
-            _ => 4,
-        };
-        if !is_known(name) {
-            return from(bytes, header).fill(0);
+        if !is_known(name) || !is_decoded {
+            return match event.code {
+                GENERIC_EVENT => from(bytes, GENERIC_HEADER).fill(0),
+                _ => without_contents(bytes),
+            };
         }
         match name.split_once(':') {
             // The time and device; then modifiers and keys.
@@ -110,13 +121,7 @@ impl Replacements {
                         let code = self.keys.code(client, key, is_press, time);
                         order.put_u32(bytes, 16, u32::from(code));
                     }
-                    if !name.starts_with("Raw") {
-                        modifiers_of(bytes, 60);
-                    }
                 }
-                "ButtonPress" | "ButtonRelease" | "Motion" | "TouchBegin" | "TouchUpdate"
-                | "TouchEnd" => modifiers_of(bytes, 60),
-                "Enter" | "Leave" | "FocusIn" | "FocusOut" => modifiers_of(bytes, 52),
                 "DeviceButtonPress"
                 | "DeviceButtonRelease"
                 | "DeviceMotionNotify"
@@ -141,12 +146,5 @@ impl Replacements {
             },
             _ => {}
         }
-    }
-}
-
-/// Removes an XI2 event's modifiers and groups, which begin at `at`.
-fn modifiers_of(bytes: &mut [u8], at: usize) {
-    if let Some(modifiers) = bytes.get_mut(at..at + 20) {
-        modifiers.fill(0);
     }
 }

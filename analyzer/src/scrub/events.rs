@@ -3,7 +3,7 @@
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::ConnectionId;
 
-use super::bytes::from;
+use super::bytes::{from, split};
 use super::keys::KeyCodes;
 
 /// The event code of KeyPress (protocol, appendix "Encoding").
@@ -32,8 +32,14 @@ pub(super) fn core_event(
         // Numeric data is kept, because window managers and programs need it to interact.
         Some(CLIENT_MESSAGE) if bytes.get(1) != Some(&32) => from(bytes, 12).fill(0),
         Some(4..=LAST_CORE_EVENT) => {}
-        _ => from(bytes, 4).fill(0),
+        _ => without_contents(bytes),
     }
+}
+
+/// Zeroes an event except for its code and its sequence number. The byte between them may be a key code.
+pub(super) fn without_contents(bytes: &mut [u8]) {
+    split(from(bytes, 1), 1).0.fill(0);
+    from(bytes, 4).fill(0);
 }
 
 /// Replaces the key code in a key event to `client`.
@@ -67,4 +73,23 @@ pub(super) fn modifiers(order: ByteOrder, mask: &mut [u8]) {
     };
     *low = 0;
     *high &= 0x1F;
+}
+
+#[cfg(test)]
+mod tests {
+    use x11prof_protocol::ByteOrder;
+    use x11prof_trace::ConnectionId;
+
+    use super::{KeyCodes, core_event};
+
+    #[test]
+    fn key_codes_in_sent_events_of_extensions_are_removed() {
+        // DeviceKeyPress of key 38.
+        let mut event = [7; 32];
+        event[..4].copy_from_slice(&[67, 38, 1, 0]);
+        let mut keys = KeyCodes::new(8);
+        core_event(&mut keys, ConnectionId(1), ByteOrder::Little, &mut event);
+        assert_eq!(event[..4], [67, 0, 1, 0]);
+        assert_eq!(event[4..], [0; 28]);
+    }
 }

@@ -7,6 +7,7 @@
 mod answers;
 mod block_bytes;
 mod bytes;
+mod cleared;
 mod control;
 mod events;
 mod glyphs;
@@ -17,7 +18,6 @@ mod requests;
 mod secrets;
 #[cfg(test)]
 mod tests;
-mod unused;
 mod well_known;
 
 use rustc_hash::FxHashSet;
@@ -25,13 +25,14 @@ use x11prof_protocol::Message;
 use x11prof_trace::{Control, Direction, Record, Started, Timestamp};
 
 use crate::pipeline::{MessageContext, Observation, Pipeline};
+use answers::GENERIC_EVENT;
 use bytes::from;
+use cleared::ClearedBytes;
 use glyphs::GlyphIds;
 use keys::KeyCodes;
 use pending_records::{PendingRecords, Stream};
 use replacements::Replacements;
 use secrets::Secrets;
-use unused::UnusedBytes;
 
 /// Replaces text in the records of a trace. Call [`begin`](Scrubber::begin) for the first record, and
 /// [`feed`](Scrubber::feed) for each other one, then remove the available ones with [`next`](Scrubber::next). Call
@@ -56,7 +57,7 @@ pub struct Scrubbed {
 /// Replaces the private parts of messages.
 struct Editor {
     replacements: Replacements,
-    unused: UnusedBytes,
+    cleared: ClearedBytes,
     /// Streams after a malformed message. The message boundaries behind it may be anywhere, also in text.
     lost: FxHashSet<Stream>,
     /// The current message.
@@ -84,7 +85,7 @@ impl Scrubber {
                     keys,
                     glyphs: GlyphIds::default(),
                 },
-                unused: UnusedBytes::default(),
+                cleared: ClearedBytes::default(),
                 lost: FxHashSet::default(),
                 bytes: Vec::new(),
                 scrubbed: Scrubbed::default(),
@@ -180,10 +181,15 @@ impl Editor {
             Message::ServerSetup(setup) => Replacements::setup(setup, bytes),
             Message::Request(request) => {
                 to.request(seen.connection, request, from(bytes, request.header_len));
-                self.unused.clear(request, seen.extensions, bytes);
+                self.cleared.clear_unused(request, seen.extensions, bytes);
             }
             Message::Reply(reply) => to.reply(reply, bytes),
-            Message::Event(event) => to.event(seen.connection, event, bytes),
+            Message::Event(event) => {
+                // An event that cannot be decoded was changed by its sender.
+                let is_decoded = event.code != GENERIC_EVENT
+                    || self.cleared.clear_modifiers(event, seen.extensions, bytes);
+                to.event(seen.connection, event, is_decoded, bytes);
+            }
             Message::Error(_) => {}
             Message::Malformed(_) => {
                 bytes.fill(0);

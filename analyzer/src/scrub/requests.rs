@@ -109,6 +109,7 @@ fn kept(name: &str) -> Option<usize> {
         "XInputExtension:ChangeDeviceKeyMapping"
         | "XInputExtension:SetDeviceModifierMapping"
         | "XInputExtension:SendExtensionEvent" => 4,
+        "XKEYBOARD:LatchLockState" => 2,
         "XKEYBOARD:SetMap"
         | "XKEYBOARD:SetNames"
         | "XKEYBOARD:SetGeometry"
