@@ -37,7 +37,7 @@ pub(crate) struct Diverge {
     /// End each run after S seconds
     #[arg(long, value_name = "S", requires = "servers", value_parser = clap::value_parser!(u64).range(1..=100_000_000))]
     pub(crate) seconds: Option<u64>,
-    /// Print all differences
+    /// Print all clients, and all differing messages before the first differing request of each
     #[arg(long)]
     pub(crate) all: bool,
     /// The output format

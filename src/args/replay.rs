@@ -55,7 +55,9 @@ pub(crate) struct Replay {
     /// Play N times to each server in turns, and report the median and whether times differ
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) times: u16,
-    /// Compare all replies, errors and events with the recorded ones, in place of server times
+    /// Compare replies, errors and events with the recorded ones, in place of server times
+    ///
+    /// Not compared: the order of events, and events of input devices and from other clients.
     #[arg(long, conflicts_with_all = ["times", "budget"])]
     pub(crate) answers: bool,
     /// Check each replay against the budget in FILE, as `check` does

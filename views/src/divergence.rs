@@ -15,6 +15,8 @@ use crate::units::{counted, duration};
 
 /// The default number of clients and of received differences.
 const ROWS: usize = 5;
+/// The field of an event that comes in another order.
+const MOVED: &str = "message number";
 /// The maximum number of characters of a value by default.
 const VALUE: usize = 60;
 
@@ -40,7 +42,7 @@ pub fn answers(report: &DivergenceReport, server: &str, page: &Page) -> String {
         ),
     }];
     let clients = report.clients.iter();
-    lines.extend(clients.filter_map(|client| waits(client, names)));
+    lines.extend(clients.filter_map(|client| end(client, names)));
     let mut text = page.answer(lines.iter().map(|line| plain(line)), 2);
     let rows = report.answers.iter();
     let rows = rows.filter(|one| page.all || one.differ + one.failed > 0);
@@ -106,8 +108,7 @@ fn verdict(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         // Only the end of the connection differs.
         (None, None) => String::new(),
     }];
-    lines.extend(waits(first, [reference, other]));
-    lines.extend(closed(first, [reference, other]));
+    lines.extend(end(first, [reference, other]));
     lines.retain(|line| !line.is_empty());
     let sides = first.first_request.iter();
     let sides =
@@ -134,7 +135,7 @@ fn equal_requests(report: &DivergenceReport, [reference, other]: [&str; 2]) -> S
         ),
         (
             unequal.varying,
-            format!("different among recordings of {reference}"),
+            format!("also vary among recordings of {reference}"),
         ),
         (unequal.after_end, format!("after the end of {other}")),
     ];
@@ -150,14 +151,19 @@ fn equal_requests(report: &DivergenceReport, [reference, other]: [&str; 2]) -> S
     }
 }
 
+/// Returns a sentence if the client's end differs: the server closed the connection, or never sent a reply.
+fn end(client: &ClientDivergence, names: [&str; 2]) -> Option<String> {
+    closed(client, names).or_else(|| waits(client, names))
+}
+
 /// Returns a sentence if the client waits for the reply to its last request in only one of the recordings.
 fn waits(client: &ClientDivergence, [reference, other]: [&str; 2]) -> Option<String> {
     let waits = client.waits_for.as_ref()?;
     Some(format!(
-        "In {other} {} waits since {} for the reply to {}, which {reference} has.",
+        "In {other} {} never gets the reply to {}, which it requested at {}; {reference} has it.",
         client.client,
-        duration(waits.since_ms),
-        waits.request
+        waits.request,
+        duration(waits.since_ms)
     ))
 }
 
@@ -178,6 +184,9 @@ fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let times = (one.count > 1).then(|| format!(" ({} times)", one.count));
     let times = times.unwrap_or_default();
     match (&one.field, &one.reference, &one.other) {
+        (Some(field), Some(a), Some(b)) if field == MOVED => format!(
+            "the {message} comes in another order: {MOVED} {a} in {reference}, {b} in {other}{times}"
+        ),
         (Some(field), Some(a), Some(b)) => format!(
             "the {message} differs: {field} is {} in {reference} and {} in {other}{times}",
             short(a, b, false),
@@ -327,8 +336,7 @@ fn part(value: &str, other: &str, width: usize) -> String {
     if count <= width {
         return value.into_owned();
     }
-    let pairs = value.chars().zip(other.chars());
-    let same = pairs.take_while(|(a, b)| a == b).count();
+    let same = equal_start(&value, &other);
     let skipped = match same < width - 10 || same == count {
         true => 0,
         false => same - width / 3,
@@ -337,6 +345,22 @@ fn part(value: &str, other: &str, width: usize) -> String {
     let [before, after] =
         [skipped > 0, skipped + width < count].map(|cut| if cut { "…" } else { "" });
     format!("{before}{kept}{after}")
+}
+
+/// The number of characters of `value` before the first field that differs from `other` by more than an id.
+fn equal_start(value: &str, other: &str) -> usize {
+    let without_ids = |field: &str| field.split_once("=0x").map(|(name, _)| name.to_owned());
+    let pairs = value.split(' ').zip(other.split(' '));
+    let mut same = 0;
+    for (a, b) in pairs {
+        let ids = without_ids(a);
+        if a != b && (ids.is_none() || ids != without_ids(b)) {
+            let equal = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+            return same + equal.count();
+        }
+        same += a.chars().count() + 1;
+    }
+    same.min(value.chars().count())
 }
 
 fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<String> {
@@ -387,5 +411,9 @@ mod tests {
         assert!(short(&b, &a, false).ends_with("9other"));
         assert_eq!(short(&a, &a, false), format!("{}…", &a[..60]));
         assert_eq!(short(&a, &b, true), a);
+        // Ids are chosen by the server, so they are no difference.
+        let request = |id: &str, at: u32| format!("gc={id} values={} at={at}", "0".repeat(80));
+        let kept = short(&request("0x50d", 7), &request("0x3ff0", 8), false);
+        assert!(kept.ends_with("00 at=7"), "{kept}");
     }
 }

@@ -116,6 +116,11 @@ impl Connection {
         }
     }
 
+    /// True if the display has not yet replied to all requests.
+    pub(super) fn has_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
     /// True if the display has not yet replied to a recorded request with a sequence number up to `recorded`.
     pub(super) fn is_unanswered(&self, recorded: u64) -> bool {
         let first = self.pending.iter().find(|(_, number)| *number != 0);

@@ -12,7 +12,7 @@ use x11prof_proxy::{DisplayName, ServerLink, SharedMemory};
 
 use super::connection::Connection;
 use super::control::Control;
-use super::patience::{LOOK_AGAIN, PATIENCE, TURN};
+use super::patience::{LOOK_AGAIN, PATIENCE, TURN, turn};
 use super::screens;
 use super::shared_memory::{file, segment};
 use crate::ids::Ids;
@@ -133,6 +133,9 @@ impl<'a> Player<'a> {
             .filter(|other| *other != client)
             .collect();
         self.settle(Some(&others))?;
+        // A display behind a relay may lose the replies after the end of the requests.
+        let limit = turn(self.grabbed.is_some());
+        self.wait(client, limit, |one| !one.has_pending())?;
         if let Some(connection) = &self.clients[client] {
             connection.shut_down();
         }

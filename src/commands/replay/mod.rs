@@ -140,16 +140,23 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         refuse_input(Some(&trace), [path.as_path()])?;
         // The file of an earlier replay must not be compared if this one fails.
         let _ = ResultPath::of(&trace).map(|trace| std::fs::remove_file(trace.path()));
-        match play(arguments, &server, target, &trace) {
+        let failed = match play(arguments, &server, target, &trace) {
             // If the server hung or died, the messages in the incomplete trace are still compared.
-            Err(error) if !error.is_server_not_started() && trace.exists() => {
-                say!("{server}: {}", error.message());
-                is_cut_off = true;
+            Err(error) if !error.is_server_not_started() && trace.exists() => Some(error),
+            played => {
+                played?;
+                None
             }
-            played => drop(played?),
-        }
+        };
         CommandError::check_signals()?;
         let report = diverge::answers(path, &trace)?;
+        if let Some(error) = failed {
+            if report.answers.is_empty() {
+                return Err(error);
+            }
+            say!("{server}: {}", error.message());
+            is_cut_off = true;
+        }
         all.push(Answers {
             server,
             trace,

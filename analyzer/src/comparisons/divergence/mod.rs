@@ -15,6 +15,7 @@ mod report;
 mod streams;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use rustc_hash::FxHashMap;
 use x11prof_protocol::Symbol;
@@ -38,8 +39,10 @@ use crate::text::units::duration_ms;
 const MOST_DIFFERENCES: u64 = 20_000;
 /// Maximum number of requests of a difference that are reported in text form, for each side.
 const SHOWN_REQUESTS: usize = 3;
-/// The number of equal requests from which a difference is a loop.
+/// The number of equal requests from which a difference is a loop, and the time that they must take: a program may send
+/// hundreds at once to draw.
 const LOOP: u64 = 100;
+const LOOP_TIME: Duration = Duration::from_millis(100);
 
 /// The differences between two recordings, before the fields of the differing messages are read.
 #[derive(Debug, Default)]
@@ -207,10 +210,9 @@ impl Divergence {
         self.events(&mut pair, displays, clients);
         pair.received
             .sort_by_key(|one| (one.requests_before, one.time));
-        // The player of a replay closes its connections itself.
-        if !is_replay {
-            pair.closed_by_server = closed_by_server(displays, clients);
-        }
+        // The player of a replay closes its connections itself, also those that the recorded server closed.
+        let closed = closed_by_server(displays, clients);
+        pair.closed_by_server = closed.filter(|closed| !(is_replay && closed.in_reference));
         self.pairs.push(pair);
     }
 
@@ -287,8 +289,10 @@ impl Divergence {
     ) {
         let of = |client: &ClientStream| -> Vec<usize> {
             let all = client.received.iter().enumerate();
-            let all = all.filter(|(index, (kind, _))| {
-                matches!(kind, Received::Event | Received::Error) && !client.is_answer(*index)
+            let all = all.filter(|(index, (kind, one))| {
+                matches!(kind, Received::Event | Received::Error)
+                    && !client.is_answer(*index)
+                    && !(self.is_replay && one.is_from_outside)
             });
             all.map(|(index, _)| index).collect()
         };
@@ -576,7 +580,8 @@ fn repeated(hunks: &[Hunk], clients: [&ClientStream; 2]) -> [Option<RepeatedRequ
         let (count, name, duration) = sides[side].iter().map(more).max()?;
         let all: u64 = sides[side].values().map(|(count, ..)| count).sum();
         let seconds = duration.as_secs_f64();
-        (count >= LOOP && count * 10 >= all * 9).then(|| RepeatedRequest {
+        let is_loop = count >= LOOP && count * 10 >= all * 9 && duration >= LOOP_TIME;
+        is_loop.then(|| RepeatedRequest {
             request: name.as_str().to_owned(),
             count,
             per_second: count as f64 / if seconds > 0.0 { seconds } else { 1.0 },

@@ -1,6 +1,6 @@
 //! The messages that each client of a display sent and received, small enough to keep the whole recording.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use rustc_hash::FxHashMap;
@@ -27,6 +27,9 @@ const BEFORE_LIST: usize = 512;
 /// are not compared.
 const MOST_KEPT: usize = 1_500_000;
 
+/// The core events of keyboard, pointer and focus: KeyPress to KeymapNotify (protocol, appendix "Encoding").
+const DEVICE_EVENTS: RangeInclusive<u8> = 2..=11;
+
 /// The maximum idle time at the end of a recording with which a client counts as active until the end.
 const ACTIVE: Duration = Duration::from_millis(500);
 
@@ -52,6 +55,8 @@ pub(super) struct Entry {
     pub(super) time: Timestamp,
     /// The position in [`ClientStream::ids`] of the ids in the message that the server chose.
     ids: Range<u32>,
+    /// True for an event of a device, or from another client: a replay may lack its cause.
+    pub(super) is_from_outside: bool,
     /// The number of the message in the client's stream, counted over both directions.
     pub(super) number: u32,
     /// The number of the client's requests before this message.
@@ -234,6 +239,7 @@ impl DisplayStreams {
             hash: digest.hash,
             time: seen.time,
             ids: start..client.ids.len() as u32,
+            is_from_outside: is_from_outside(seen.message),
             number,
             requests_before: u32::try_from(client.requests.len()).unwrap_or(u32::MAX),
         };
@@ -285,6 +291,18 @@ fn list_as_bytes<'a>(seen: &MessageContext<'a>) -> Option<(Value, &'a [u8])> {
         Some(_) => return None,
     };
     Some((Value::Fields(fields), bytes.get(at..end)?))
+}
+
+fn is_from_outside(message: &Message<'_>) -> bool {
+    let Message::Event(event) = message else {
+        return false;
+    };
+    let extension = event.name.as_str().split_once(':');
+    let is_of_devices = match extension {
+        Some((extension, _)) => matches!(extension, "XInputExtension" | "XKEYBOARD"),
+        None => DEVICE_EVENTS.contains(&event.code),
+    };
+    event.sent || is_of_devices
 }
 
 fn bytes<'a>(seen: &MessageContext<'a>) -> &'a [u8] {
