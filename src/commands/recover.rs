@@ -4,7 +4,7 @@ use std::io::BufReader;
 use std::process::ExitCode;
 
 use x11prof_stacks::open_regular;
-use x11prof_trace::recover;
+use x11prof_trace::{TraceError, recover};
 use x11prof_views::units::counted;
 
 use crate::args::Recover;
@@ -26,8 +26,10 @@ pub(crate) fn run(arguments: &Recover) -> Outcome {
     // A trace contains keystrokes, so only the owner may read it.
     let writing = |error| CommandError::file(output, error);
     let mut sink = AtomicFile::begin(output, Access::Private).map_err(writing)?;
-    let recovery = recover(BufReader::new(source), &mut sink)
-        .map_err(|error| CommandError::file(trace, error))?;
+    let recovery = recover(BufReader::new(source), &mut sink).map_err(|error| match error {
+        TraceError::Write(_) => CommandError::file(output, error),
+        error => CommandError::file(trace, error),
+    })?;
     sink.finish().map_err(writing)?;
     let was = if recovery.complete_before {
         "was complete"

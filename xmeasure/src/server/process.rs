@@ -3,6 +3,8 @@
 use std::fs;
 use std::hint::black_box;
 use std::io;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::time::Instant;
 
 use rustix::process::Pid;
@@ -31,6 +33,8 @@ fn sleeps(status: &str) -> bool {
 #[derive(Debug)]
 pub(crate) struct Pinned {
     before: Vec<(Option<Pid>, CpuSet)>,
+    /// A second calibration of the server would restore this one's affinity. Its name is free when this process ends.
+    _lock: UnixListener,
 }
 
 impl Pinned {
@@ -38,7 +42,10 @@ impl Pinned {
     pub(crate) fn new(pid: u32, pin: Pin) -> io::Result<Pinned> {
         let server = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let server = server.ok_or(rustix::io::Errno::SRCH)?;
-        let mut pinned = Pinned { before: Vec::new() };
+        let mut pinned = Pinned {
+            before: Vec::new(),
+            _lock: lock(pid)?,
+        };
         for process in [Some(server), None] {
             let before = sched_getaffinity(process)?;
             place(process, pin.both)?;
@@ -55,6 +62,15 @@ impl Drop for Pinned {
             let _ = sched_setaffinity(*process, before);
         }
     }
+}
+
+/// Fails if another process has the lock of the server.
+fn lock(pid: u32) -> io::Result<UnixListener> {
+    let name = SocketAddr::from_abstract_name(format!("x11prof-calibrate-{pid}"))?;
+    UnixListener::bind_addr(&name).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => io::Error::other("another calibration of it is running"),
+        _ => error,
+    })
 }
 
 fn place(process: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
@@ -97,7 +113,16 @@ pub(crate) fn step_ns() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{sleeps, sleeps_so_far};
+    use super::{lock, sleeps, sleeps_so_far};
+
+    #[test]
+    fn server_is_locked_by_one_calibration_at_a_time() {
+        let first = lock(u32::MAX).expect("a free name");
+        let error = lock(u32::MAX).expect_err("the name is in use").to_string();
+        assert_eq!(error, "another calibration of it is running");
+        drop(first);
+        assert!(lock(u32::MAX).is_ok());
+    }
 
     #[test]
     fn distinguishes_sleeping_from_running() {
