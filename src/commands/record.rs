@@ -137,19 +137,27 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
          visible"
         );
     }
+    let incomplete = || {
+        format!(
+            "{path}: the recording is incomplete: {}",
+            trouble.join("; ")
+        )
+    };
     match exit_status {
         // A failed recording changes the exit status only if the command itself succeeded.
         status if status.is_none_or(|status| status.success()) && !trouble.is_empty() => {
-            Err(CommandError::failed(format_args!(
-                "{path}: the recording is incomplete: {}",
-                trouble.join("; ")
-            )))
+            Err(CommandError::failed(incomplete()))
         }
         None if received_signal() == Some(SIGTERM) && !config.command.is_empty() => {
             Err(CommandError::interrupted("the command still runs"))
         }
         None => Ok(ExitCode::SUCCESS),
-        Some(status) => Ok(as_the_command(status)),
+        Some(status) => {
+            if !trouble.is_empty() {
+                say!("{}", incomplete());
+            }
+            Ok(as_the_command(status))
+        }
     }
 }
 

@@ -144,7 +144,8 @@ impl View {
         *keys = None;
         let stop = || {
             let _ = kill_current_process_group(Signal::TSTP);
-            while keys.is_none() && !self.over.load(Ordering::Relaxed) {
+            let is_over = || self.over.load(Ordering::Relaxed) || received_signal().is_some();
+            while keys.is_none() && !is_over() {
                 std::thread::sleep(PATIENCE);
                 *keys = Keys::open().ok();
             }

@@ -3,7 +3,7 @@
 use x11prof_protocol::{Event, Reply, ServerSetup, SetupStatus};
 use x11prof_trace::ConnectionId;
 
-use super::bytes::from;
+use super::bytes::{from, split};
 use super::events::{
     LAST_CORE_EVENT, core_event, key_event, modifiers, without_contents, without_modifiers,
 };
@@ -58,6 +58,8 @@ impl Replacements {
             }
             // Which keys are down.
             "QueryKeymap" => from(bytes, HEADER).fill(0),
+            // The state of Caps Lock and Num Lock.
+            "GetKeyboardControl" => split(from(bytes, HEADER), 4).0.fill(0),
             "QueryPointer" => modifiers(order, from(bytes, 24)),
             "XKEYBOARD:GetState"
             | "XKEYBOARD:GetIndicatorState"

@@ -11,9 +11,10 @@ const MODIFIERS: [&str; 2] = ["mods", "group"];
 /// The length of the fixed part of an XI2 event, in bytes, is below this.
 const LONGEST_EVENT: usize = 128;
 
-/// For each kind of request or event, the offsets of the bytes before the last list that are cleared.
+/// For each kind of request with its length of the header, and for each kind of event, the offsets of the bytes before the
+/// last list that are cleared.
 #[derive(Debug, Default)]
-pub(super) struct ClearedBytes(FxHashMap<Symbol, Vec<usize>>);
+pub(super) struct ClearedBytes(FxHashMap<(Symbol, usize), Vec<usize>>);
 
 impl ClearedBytes {
     /// Zeroes the unused bytes of a request; `bytes` is the whole request.
@@ -23,7 +24,17 @@ impl ClearedBytes {
         extensions: &Extensions,
         bytes: &mut [u8],
     ) {
-        self.clear(request.name, bytes, || unused_bytes(request, extensions));
+        let key = (request.name, request.header_len);
+        match request.fixed_len(extensions) {
+            // Without a list it is not known whether one begins in the bytes up to the next multiple of four.
+            Some(len) if len % 4 != 0 && bytes.len() <= len.next_multiple_of(4) => {
+                zero(
+                    bytes,
+                    &unused_bytes(request, extensions).unwrap_or_default(),
+                );
+            }
+            _ => _ = self.clear(key, bytes, || unused_bytes(request, extensions)),
+        }
     }
 
     /// Zeroes the modifiers of a generic event; `bytes` is the whole event. Returns false if it cannot be decoded.
@@ -33,27 +44,33 @@ impl ClearedBytes {
         extensions: &Extensions,
         bytes: &mut [u8],
     ) -> bool {
-        self.clear(event.name, bytes, || modifier_bytes(event, extensions))
+        self.clear((event.name, 0), bytes, || modifier_bytes(event, extensions))
     }
 
     fn clear(
         &mut self,
-        name: Symbol,
+        key: (Symbol, usize),
         bytes: &mut [u8],
         found: impl FnOnce() -> Option<Vec<usize>>,
     ) -> bool {
-        if !self.0.contains_key(&name)
+        if !self.0.contains_key(&key)
             && let Some(found) = found()
         {
-            self.0.insert(name, found);
+            self.0.insert(key, found);
         }
-        let known = self.0.get(&name);
-        for at in known.into_iter().flatten() {
-            if let Some(byte) = bytes.get_mut(*at) {
-                *byte = 0;
-            }
+        let known = self.0.get(&key);
+        known.is_some_and(|offsets| {
+            zero(bytes, offsets);
+            true
+        })
+    }
+}
+
+fn zero(bytes: &mut [u8], offsets: &[usize]) {
+    for at in offsets {
+        if let Some(byte) = bytes.get_mut(*at) {
+            *byte = 0;
         }
-        known.is_some()
     }
 }
 
@@ -66,7 +83,9 @@ fn unused_bytes(request: &Request<'_>, extensions: &Extensions) -> Option<Vec<us
     let (all, end) = (fields(request.bytes)?, request.fixed_len(extensions)?);
     // The second byte of an extension's request is its opcode.
     let header = (request.major < 128).then_some(1);
-    let offsets = header.into_iter().chain(request.header_len..end);
+    // Lists begin at a multiple of four bytes.
+    let body = request.header_len..end.next_multiple_of(4).min(request.bytes.len());
+    let offsets = header.into_iter().chain(body);
     let found = bytes_that(request.bytes, offsets, fields, |changed| *changed == all);
     Some(found)
 }
@@ -125,10 +144,19 @@ mod tests {
 
     use super::ClearedBytes;
 
-    /// The body of a core request after its unused bytes were cleared, and the byte after the opcode.
-    fn cleared(name: &str, opcode: u8, minor: u8, body: &[u8]) -> (u8, Vec<u8>) {
-        let units = u8::try_from(1 + body.len() / 4).expect("a short request");
-        let mut bytes = vec![opcode, minor, units, 0];
+    /// The body of a core request after its unused bytes were cleared, and the byte after the opcode. `header_len` is 4,
+    /// or 8 for a long request.
+    fn cleared_after(
+        earlier: &mut ClearedBytes,
+        header_len: usize,
+        (name, opcode, minor): (&str, u8, u8),
+        body: &[u8],
+    ) -> (u8, Vec<u8>) {
+        let units = u8::try_from((header_len + body.len()) / 4).expect("a short request");
+        let mut bytes = match header_len {
+            4 => vec![opcode, minor, units, 0],
+            _ => vec![opcode, minor, 0, 0, units, 0, 0, 0],
+        };
         bytes.extend_from_slice(body);
         let request = Request {
             sequence: SequenceNumber(1),
@@ -138,12 +166,41 @@ mod tests {
             order: ByteOrder::Little,
             bytes: &bytes,
             wire_len: bytes.len() as u64,
-            header_len: 4,
+            header_len,
             has_reply: false,
         };
         let mut scrubbed = bytes.clone();
-        ClearedBytes::default().clear_unused(&request, &Extensions::default(), &mut scrubbed);
-        (scrubbed[1], scrubbed[4..].to_vec())
+        earlier.clear_unused(&request, &Extensions::default(), &mut scrubbed);
+        (scrubbed[1], scrubbed[header_len..].to_vec())
+    }
+
+    fn cleared(name: &str, opcode: u8, minor: u8, body: &[u8]) -> (u8, Vec<u8>) {
+        cleared_after(&mut ClearedBytes::default(), 4, (name, opcode, minor), body)
+    }
+
+    #[test]
+    fn offsets_follow_a_long_header() {
+        let mut earlier = ClearedBytes::default();
+        let configure = ("ConfigureWindow", 12, 76);
+        let body = [1, 0, 0, 0, 4, 0, 77, 78, 9, 0, 0, 0];
+        let expected = vec![1, 0, 0, 0, 4, 0, 0, 0, 9, 0, 0, 0];
+        for header_len in [8, 4, 8] {
+            let (_, after) = cleared_after(&mut earlier, header_len, configure, &body);
+            assert_eq!(after, expected, "{header_len}");
+        }
+    }
+
+    #[test]
+    fn unused_bytes_before_a_list_are_cleared_also_after_an_empty_list() {
+        let mut earlier = ClearedBytes::default();
+        // OpenFont: the id, the length, two unused bytes, the name.
+        for name in [&b""[..], b"6x13", b""] {
+            let len = name.len() as u8;
+            let (head, unused) = ([1, 0, 0, 0, len, 0], [77, 78]);
+            let body = [&head[..], &unused, name].concat();
+            let (_, after) = cleared_after(&mut earlier, 4, ("OpenFont", 45, 0), &body);
+            assert_eq!(after, [&head[..], &[0, 0], name].concat());
+        }
     }
 
     #[test]

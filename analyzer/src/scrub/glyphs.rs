@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use x11prof_protocol::ByteOrder;
 
-use super::bytes::from;
+use super::bytes::{from, split};
 use super::secrets::Secrets;
 
 /// Maximum number of additional glyph set IDs that are tracked.
@@ -54,6 +54,7 @@ impl GlyphIds {
         let mut set = order.u32(body, 16);
         let mut at = 24;
         while let Some(&count) = body.get(at) {
+            split(from(body, at + 1), 3).0.fill(0);
             at += 8;
             if count == 255 {
                 set = order.u32(body, at);
@@ -61,9 +62,9 @@ impl GlyphIds {
                 continue;
             }
             let len = usize::from(count) * width;
-            let run = from(body, at);
-            let there = len.min(run.len());
-            self.replace(secrets, order, set, &mut run[..there], width);
+            let (run, rest) = split(from(body, at), len);
+            self.replace(secrets, order, set, run, width);
+            split(rest, len.next_multiple_of(4) - len).0.fill(0);
             at += len.next_multiple_of(4);
         }
     }

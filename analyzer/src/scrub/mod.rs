@@ -132,6 +132,12 @@ impl Scrubber {
                 if let Control::Closed { connection, .. } = control {
                     editor.end(held, *connection);
                 }
+                if let Control::Joined(joined) = control {
+                    editor.end(held, joined.connection);
+                    let [there, back] = joined.under_way;
+                    held.join((joined.connection, Direction::ToServer), there);
+                    held.join((joined.connection, Direction::ToClient), back);
+                }
                 let secrets = &editor.replacements.secrets;
                 let control = control::scrub(control.clone(), secrets);
                 held.push(Record::Control(*time, control));

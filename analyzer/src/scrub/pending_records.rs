@@ -41,8 +41,10 @@ struct PendingRecord {
 /// The progress of scrubbing in one stream.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The offset at which the stream's next message begins.
+    /// The offset at which the stream's next message begins; before the first block, counted from its beginning.
     at: u64,
+    /// True after the first block.
+    has_begun: bool,
     /// The numbers of the records that contain bytes from offset `at` on.
     records: VecDeque<u64>,
     /// The offset from which on the bytes of the current message are dropped, because the message exceeded the limit;
@@ -61,11 +63,13 @@ impl PendingRecords {
             if !is_done {
                 let stream = (block.connection, block.direction);
                 let number = self.first + self.records.len() as u64;
-                self.streams
-                    .entry(stream)
-                    .or_default()
-                    .records
-                    .push_back(number);
+                let progress = self.streams.entry(stream).or_default();
+                if !std::mem::replace(&mut progress.has_begun, true) {
+                    progress.at = progress.at.saturating_add(block.offset);
+                }
+                // The end of a message that began before the trace.
+                overwrite(block, &mut bytes, block.offset..progress.at, &[]);
+                progress.records.push_back(number);
             }
         }
         let size = size(&record, &bytes);
@@ -76,6 +80,15 @@ impl PendingRecords {
             size,
             is_done,
         });
+    }
+
+    /// Begins a stream whose first bytes, of the number `under_way`, end a message that began before the trace.
+    pub(super) fn join(&mut self, stream: Stream, under_way: u64) {
+        let progress = Progress {
+            at: under_way,
+            ..Progress::default()
+        };
+        self.streams.insert(stream, progress);
     }
 
     /// Completes the next message of a stream, which has `wire_len` bytes. If `scrubbed` is given, it replaces the
@@ -354,11 +367,10 @@ mod tests {
         let step = vec![7; 1 << 20];
         let mut peak = 0;
         let mut records = Vec::new();
+        held.push(block(0, b"m", &[]));
+        held.message(STREAM, 1, None);
         for number in 0..100_u64 {
             held.push(block(1 + (number << 20), &step, &[]));
-            if number == 0 {
-                held.message(STREAM, 1, None);
-            }
             while let Some(record) = held.pop() {
                 records.push(shape(&record));
             }
@@ -369,8 +381,8 @@ mod tests {
         held.message(STREAM, (100 << 20) + 4, None);
         held.message(STREAM, 4, Some(b"NEXT"));
         records.extend(std::iter::from_fn(|| held.pop()).map(|one| shape(&one)));
-        assert_eq!(records.len(), 101);
-        assert_eq!(records[50], [Err(1 << 20)]);
-        assert_eq!(records[100], [Err(4), Ok(b"NEXT".to_vec())]);
+        assert_eq!(records.len(), 102);
+        assert_eq!(records[51], [Err(1 << 20)]);
+        assert_eq!(records[101], [Err(4), Ok(b"NEXT".to_vec())]);
     }
 }

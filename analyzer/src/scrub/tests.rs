@@ -2,7 +2,7 @@
 
 use x11prof_protocol::ByteOrder;
 use x11prof_trace::{
-    Block, ConnectionId, Control, Direction, ExtensionOpcodes, Gap, Record, Timestamp,
+    Block, ConnectionId, Control, Direction, ExtensionOpcodes, Gap, Joined, Record, Timestamp,
 };
 
 use super::Scrubber;
@@ -236,6 +236,51 @@ fn text_is_scrubbed_in_both_byte_orders_at_any_block_cut() {
         }
     }
     assert!(by_chance * 20 < times, "{by_chance} of {times}");
+}
+
+#[test]
+fn text_is_scrubbed_in_a_recording_that_begins_in_the_middle() {
+    let order = ByteOrder::Little;
+    // The rest of an earlier message, then the requests without their setup.
+    let [rest, sent] = [&b"a secret rest"[..], &requests(order)[12..]];
+    let bytes = [rest, sent].concat();
+    let joined = |last_request, under_way| {
+        let joined = Joined {
+            connection: ConnectionId(1),
+            last_request,
+            under_way: [under_way, 0],
+            ..Joined::default()
+        };
+        Record::Control(Timestamp::from_nanos(1), Control::Joined(joined))
+    };
+    let [whole, _] = scrubbed([
+        extensions(),
+        block(Direction::ToServer, 0, &requests(order), Vec::new()),
+    ]);
+    for cut in [1, 12, 13, 20, bytes.len() - 3] {
+        // The second time, a message is cut off before.
+        let [after, _] = scrubbed([
+            extensions(),
+            joined(100, rest.len() as u64),
+            block(Direction::ToServer, 5000, &bytes[..cut], Vec::new()),
+            block(Direction::ToServer, 5000 + cut, &bytes[cut..], Vec::new()),
+            block(
+                Direction::ToServer,
+                5000 + bytes.len(),
+                &sent[..2],
+                Vec::new(),
+            ),
+            joined(900, rest.len() as u64),
+            block(Direction::ToServer, 90_000, &bytes, Vec::new()),
+        ]);
+        assert!(!has(&after, b"secret"), "cut at {cut}");
+        let (first, second) = (&after[..bytes.len()], &after[after.len() - bytes.len()..]);
+        for copy in [first, second] {
+            assert!(copy[..rest.len()].iter().all(|byte| *byte == 0));
+            // The first request, ChangeProperty, as in a whole recording except for its text.
+            assert_eq!(copy[rest.len()..][..24], whole[12..][..24]);
+        }
+    }
 }
 
 #[test]
