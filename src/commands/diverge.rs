@@ -49,14 +49,14 @@ fn diverge(arguments: &Diverge) -> Outcome {
         .chain(&sides.again);
     refuse_input(to, read.map(PathBuf::as_path))?;
     let (report, context) = report(&sides, is_html)?;
-    if report.requests == 0 && report.only_reference.is_empty() && report.only_other.is_empty() {
+    let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
+    let differs = is_one_sided || !report.clients.is_empty();
+    if report.requests == 0 && !differs {
         return Err(CommandError::failed(format_args!(
             "no client sent a request to {} or {}: nothing is compared",
             sides.names[0], sides.names[1]
         )));
     }
-    let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
-    let differs = is_one_sided || !report.clients.is_empty();
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
     let page = page(to, arguments.all, None);
     let written = match arguments.format {

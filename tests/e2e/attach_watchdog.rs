@@ -278,26 +278,20 @@ fn recorder_over_its_overhead_limit_ends() {
         "-repeat",
         "1",
         "-time",
-        "30",
+        "600",
         "-noop",
     ]);
     let perf = perf.stdout(Stdio::null()).stderr(Stdio::null());
     let mut perf = perf.spawn().expect("x11perf starts");
-    let ended = place.run([
-        "record",
-        "--attach",
-        "--display",
-        &server.display,
-        "--max-overhead",
-        "0.001%",
-    ]);
+    let words = ["record", "--attach", "--display", &server.display];
+    // Other clients' work may hide the costs from a probe: each recorder measures them again.
+    until("the end by --max-overhead", || {
+        let ended = place.run(words.iter().chain(&["--max-overhead", "0.001%"]));
+        let by_overhead = ended.stderr().contains("ended by --max-overhead");
+        by_overhead.then(|| assert_eq!(ended.status(), Some(1), "{ended}"))
+    });
     perf.kill().expect("it ran");
     perf.wait().expect("it ended");
-    assert_eq!(ended.status(), Some(1), "{ended}");
-    assert!(
-        ended.stderr().contains("ended by --max-overhead"),
-        "{ended}"
-    );
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::iter::once;
 
+use rustc_hash::FxHashSet;
+
 use super::alignment::align;
 use super::details::{MessageDetails, Place};
 use super::findings::line;
@@ -96,7 +98,12 @@ impl Divergence {
             displays[0].window(indices[0], request),
             displays[1].window(indices[1], partner),
         ];
-        let rows = side_by_side(windows);
+        let all = clients.map(|client| {
+            let received = client.received.iter().map(|(_, entry)| entry.hash);
+            let requests = client.requests.iter().map(|entry| entry.hash);
+            requests.chain(received).collect::<FxHashSet<u64>>()
+        });
+        let rows = side_by_side(windows, &all);
         // The two windows may begin at different messages.
         let is_equal = |row: &ContextRow| !row.differs && row.sides.iter().all(Option::is_some);
         let start = rows.iter().position(is_equal).unwrap_or_default();
@@ -131,8 +138,8 @@ impl DisplayStreams {
     }
 }
 
-/// Aligns the messages of two recordings.
-fn side_by_side(windows: [Vec<ContextMessage>; 2]) -> Vec<ContextRow> {
+/// Aligns the messages of two recordings. A message that is in `all` messages of the other side has only another position.
+fn side_by_side(windows: [Vec<ContextMessage>; 2], all: &[FxHashSet<u64>; 2]) -> Vec<ContextRow> {
     let hashes = windows
         .each_ref()
         .map(|window| -> Vec<u64> { window.iter().map(|message| message.hash).collect() });
@@ -144,7 +151,7 @@ fn side_by_side(windows: [Vec<ContextMessage>; 2]) -> Vec<ContextRow> {
         let sides = [0, 1].map(|side| is_taken[side].then(|| messages[side].next()).flatten());
         let is_new = |side: usize| {
             let message = sides[side].as_ref();
-            message.is_some_and(|message| !hashes[1 - side].contains(&message.hash))
+            message.is_some_and(|message| !all[1 - side].contains(&message.hash))
         };
         let differs = is_new(0) || is_new(1);
         rows.push(ContextRow { sides, differs });

@@ -97,7 +97,8 @@ impl Divergence {
 
         // Keeps the order of the fields.
         let mut received: Vec<ReceivedDifference> = Vec::new();
-        let mut groups: BTreeMap<Varying, usize> = BTreeMap::new();
+        // By kind, and by the sides that have a value.
+        let mut groups: BTreeMap<(Varying, [bool; 2]), usize> = BTreeMap::new();
         let closed = pair.closed_by_server.as_ref().map(|closed| closed.since_ms);
         let mut since_ms: Option<f64> = first.map(|hunk| since(hunk.time)).or(closed);
         for one in &pair.received {
@@ -105,11 +106,12 @@ impl Divergence {
                 continue;
             }
             for (path, [value, other]) in self.fields(one, details) {
-                let group = one.varying(pair, path.as_deref());
-                if varying.contains(&group) {
+                let kind = one.varying(pair, path.as_deref());
+                if varying.contains(&kind) {
                     left_out.0 += 1;
                     continue;
                 }
+                let group = (kind, [value.is_some(), other.is_some()]);
                 let at = since(one.time);
                 since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
                 let before = u64::from(one.requests_before);
