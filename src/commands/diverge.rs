@@ -51,12 +51,6 @@ fn diverge(arguments: &Diverge) -> Outcome {
     let (report, context) = report(&sides, is_html)?;
     let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
     let differs = is_one_sided || !report.clients.is_empty();
-    if report.requests == 0 && !differs {
-        return Err(CommandError::failed(format_args!(
-            "no client sent a request to {} or {}: nothing is compared",
-            sides.names[0], sides.names[1]
-        )));
-    }
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
     let page = page(to, arguments.all, None);
     let written = match arguments.format {
@@ -82,6 +76,12 @@ fn report(
     });
     let again: Vec<_> = again.collect::<Result<_, CommandError>>()?;
     let other = streams(&sides.other)?;
+    if reference.is_empty() && other.is_empty() {
+        let [first, second] = &sides.names;
+        return Err(CommandError::failed(format_args!(
+            "no client connected to {first} or {second}: nothing is compared"
+        )));
+    }
     let divergence = Divergence::new(&reference, &other);
     let paths = [sides.reference.as_path(), &sides.other];
     let found = details(divergence.details(), paths)?;

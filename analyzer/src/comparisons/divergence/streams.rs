@@ -147,6 +147,11 @@ impl DisplayStreams {
         }
     }
 
+    /// True if the recording has no client.
+    pub fn is_empty(&self) -> bool {
+        self.clients.is_empty()
+    }
+
     /// True if the client sent requests until about the end of the recording.
     pub(super) fn is_active_at_end(&self, client: &ClientStream) -> bool {
         let last = client.requests.last();
