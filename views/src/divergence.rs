@@ -15,8 +15,6 @@ use crate::units::{counted, duration};
 
 /// The default number of clients and of received differences.
 const ROWS: usize = 5;
-/// The field of an event that comes in another order.
-const MOVED: &str = "message number";
 /// The maximum number of characters of a value by default.
 const VALUE: usize = 60;
 
@@ -184,8 +182,8 @@ fn sentence(one: &ReceivedDifference, [reference, other]: [&str; 2]) -> String {
     let times = (one.count > 1).then(|| format!(" ({} times)", one.count));
     let times = times.unwrap_or_default();
     match (&one.field, &one.reference, &one.other) {
-        (Some(field), Some(a), Some(b)) if field == MOVED => format!(
-            "the {message} comes in another order: {MOVED} {a} in {reference}, {b} in {other}{times}"
+        (Some(field), Some(a), Some(b)) if field == ReceivedDifference::MOVED => format!(
+            "the {message} comes in another order: {field} {a} in {reference}, {b} in {other}{times}"
         ),
         (Some(field), Some(a), Some(b)) => format!(
             "the {message} differs: {field} is {} in {reference} and {} in {other}{times}",

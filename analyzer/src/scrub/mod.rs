@@ -191,7 +191,7 @@ impl Editor {
             }
             Message::Reply(reply) => to.reply(reply, bytes),
             Message::Event(event) => {
-                // An event that cannot be decoded was changed by its sender.
+                // Of an event without known fields only the header is kept.
                 let is_decoded = event.code != GENERIC_EVENT
                     || self.cleared.clear_modifiers(event, seen.extensions, bytes);
                 to.event(seen.connection, event, is_decoded, bytes);

@@ -186,8 +186,8 @@ impl RecordingSession {
         }
     }
 
-    /// Writes the last records and closes the trace. A second signal ends the reading of symbols, and the wait for a
-    /// hanging disk. Returns the outcome of the recording.
+    /// Writes the last records and closes the trace. A signal meanwhile ends the reading of symbols and the wait for a
+    /// hanging disk, a second one also a long writing. Returns the outcome of the recording.
     pub(crate) fn finish(mut self, source: SourceOutcome, on: &mut impl FnMut(Notice)) -> Recorded {
         let impatient = Arc::new(AtomicBool::new(false));
         for signal in signals::not_ignored() {

@@ -78,6 +78,12 @@ impl Hunk {
     fn touches(&self, next: &Hunk) -> bool {
         self.reference.end == next.reference.start && self.other.end == next.other.start
     }
+
+    /// Adds the `next` hunk, which this hunk touches.
+    fn extend(&mut self, next: Hunk) {
+        self.reference.end = next.reference.end;
+        self.other.end = next.other.end;
+    }
 }
 
 impl Alignment {
@@ -86,13 +92,13 @@ impl Alignment {
     fn with_late_hunks<T: Eq>(mut self, left: &[T], right: &[T]) -> Alignment {
         let mut hunks = std::mem::take(&mut self.hunks).into_iter().peekable();
         while let Some(mut hunk) = hunks.next() {
-            let end = hunks.peek().map_or(left.len(), |next| next.reference.start);
-            self.shift(&mut hunk, end, left, right);
-            while let Some(next) = hunks.next_if(|next| hunk.touches(next)) {
-                hunk.reference.end = next.reference.end;
-                hunk.other.end = next.other.end;
+            loop {
                 let end = hunks.peek().map_or(left.len(), |next| next.reference.start);
                 self.shift(&mut hunk, end, left, right);
+                let Some(next) = hunks.next_if(|next| hunk.touches(next)) else {
+                    break;
+                };
+                hunk.extend(next);
             }
             self.hunks.push(hunk);
         }
@@ -123,10 +129,7 @@ impl Alignment {
     /// Adds a hunk, or extends the previous hunk if the two hunks touch.
     fn add(&mut self, hunk: Hunk) {
         match self.hunks.last_mut() {
-            Some(last) if last.touches(&hunk) => {
-                last.reference.end = hunk.reference.end;
-                last.other.end = hunk.other.end;
-            }
+            Some(last) if last.touches(&hunk) => last.extend(hunk),
             _ => self.hunks.push(hunk),
         }
     }

@@ -187,7 +187,7 @@ impl Divergence {
         }
         if let ([Some(a), Some(b)], true) = (one.places, one.is_moved) {
             let numbers = [a, b].map(|(_, number)| Some(number.to_string()));
-            return vec![(Some("message number".to_owned()), numbers)];
+            return vec![(Some(ReceivedDifference::MOVED.to_owned()), numbers)];
         }
         let [Some(a), Some(b)] = one.places else {
             let text = |side: usize| {

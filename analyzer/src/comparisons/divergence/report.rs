@@ -143,6 +143,11 @@ pub struct ReceivedDifference {
     pub requests_before: u64,
 }
 
+impl ReceivedDifference {
+    /// The field of an event that comes in another order.
+    pub const MOVED: &str = "message number";
+}
+
 /// A request whose reply never arrived in the other recording.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct MissingReply {

@@ -1,4 +1,4 @@
-use super::{DisplayStreams, Divergence, DivergenceReport};
+use super::{DisplayStreams, Divergence, DivergenceReport, ReceivedDifference};
 use crate::Pipeline;
 use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply, request};
 use x11prof_trace::{ConnectionId, Control};
@@ -301,7 +301,7 @@ fn swapped_events_are_reported_by_their_positions() {
         panic!("{report:?}");
     };
     assert_eq!((one.kind.as_str(), one.count), ("event", 1));
-    assert_eq!(one.field.as_deref(), Some("message number"));
+    assert_eq!(one.field.as_deref(), Some(ReceivedDifference::MOVED));
     assert!(one.reference.is_some() && one.other.is_some());
     let report = diverge([&with([12, 19, 18]), &with([19, 18, 18])]);
     let missing = &report.clients[0].received[0];
