@@ -66,8 +66,8 @@ impl Replacements {
             | "XKEYBOARD:GetNamedIndicator" => {
                 from(bytes, HEADER).fill(0);
             }
-            // The widths of the text that a caller wants to draw.
-            "QueryTextExtents" => from(bytes, 16).fill(0),
+            // The measured text's own ascent, descent and widths.
+            "QueryTextExtents" => from(bytes, 12).fill(0),
             "GetKeyboardMapping"
             | "GetModifierMapping"
             | "ListHosts"

@@ -112,9 +112,12 @@ fn program_name<'a>(command: &'a str, known: Option<&str>) -> &'a str {
     let Some((first, _)) = command.split_once(char::is_whitespace) else {
         return file_name(command);
     };
-    // The kernel cuts the name of a process (prctl(2), PR_SET_NAME).
+    // The kernel cuts the name of a process (prctl(2), PR_SET_NAME). Arguments may follow.
     let is_known = |name: &&str| {
-        known.is_some_and(|known| *name == known || known.len() == 15 && name.starts_with(known))
+        let rest = known.and_then(|known| Some((known.len(), name.strip_prefix(known)?)));
+        rest.is_some_and(|(length, rest)| {
+            rest.is_empty() || length == 15 && !rest.contains(char::is_whitespace)
+        })
     };
     let mut names = [file_name(command), file_name(first)].into_iter();
     names.find(is_known).unwrap_or(GONE)
@@ -191,8 +194,25 @@ fn without_names(text: &str) -> String {
 mod tests {
     use x11prof_trace::{ConnectionId, Control, Opened, Server, Started};
 
-    use super::{program_only, scrub, without_folders};
+    use super::{GONE, program_name, program_only, scrub, without_folders};
     use crate::scrub::secrets::Secrets;
+
+    #[test]
+    fn program_name_has_no_arguments() {
+        let known = Some("verylongprognam");
+        for command in [
+            "verylongprogname --token=S",
+            "/a/verylongprogname S",
+            "/a b/verylongprogname",
+        ] {
+            assert_eq!(program_name(command, known), "verylongprogname");
+        }
+        assert_eq!(program_name("/a b/xlogo", Some("xlogo")), "xlogo");
+        assert_eq!(
+            program_name("Web Content -child 3", Some("Web Content")),
+            GONE
+        );
+    }
 
     #[test]
     fn names_of_functions_have_no_folders() {

@@ -1,5 +1,6 @@
-//! Key codes that do not reveal the key. Each press gets a new code from a rotating range; its release and its repeats
-//! get the same code, so that reports still find the actions.
+//! Key codes that do not reveal the key. Each press gets a new code from a rotating range; its release gets the same
+//! code, so that reports still find the actions. A repeat without a release (XKB's detectable autorepeat) counts as a
+//! press: many programs receive no releases.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
@@ -50,7 +51,7 @@ impl KeyCodes {
         let known = keys.get(&key).copied();
         let same = known.filter(|known| {
             // A second event about the same press, or a repeating key, whose presses each have a release.
-            known.is_down || !is_press || (time.is_some() && known.time == time)
+            !is_press || (time.is_some() && known.time == time)
         });
         let code = match same {
             Some(known) => known.code,
@@ -113,10 +114,18 @@ mod tests {
         let mut codes = KeyCodes::new(0);
         let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
         let first = code(true, 100);
-        // Releases at each repetition, then without (XKB's detectable autorepeat).
         assert_eq!([code(false, 600), code(true, 600)], [first; 2]);
-        assert_eq!([code(true, 640), code(false, 700)], [first; 2]);
+        assert_eq!(code(false, 700), first);
         assert_ne!(code(true, 900), first);
+    }
+
+    #[test]
+    fn presses_without_releases_differ() {
+        let mut codes = KeyCodes::new(0);
+        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
+        let presses = [100, 140, 180].map(|time| code(true, time));
+        assert!(presses[0] != presses[1] && presses[1] != presses[2]);
+        assert_eq!(code(false, 200), presses[2]);
     }
 
     #[test]

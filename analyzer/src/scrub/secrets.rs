@@ -23,10 +23,19 @@ enum Use<'a> {
 }
 
 impl Secrets {
-    /// Replaces the words between zero bytes with letters; equal words get equal replacements. Zero bytes are kept.
+    /// Replaces the words between zero bytes with letters; equal words get equal replacements. Zero bytes are kept between
+    /// words, but not in other data (UTF-16, a picture), which they would make readable: that is replaced as a whole.
     pub(super) fn words(&self, bytes: &mut [u8]) {
-        for word in bytes.split_mut(|byte| *byte == 0) {
-            self.word(word);
+        let zeros = bytes.iter().filter(|byte| **byte == 0).count();
+        let is_control = |byte: &u8| matches!(byte, 1..=8 | 14..=31 | 127);
+        let is_text = std::str::from_utf8(bytes).is_ok() && !bytes.iter().any(is_control);
+        if zeros == 0 {
+            self.word(bytes);
+        } else if is_text && 3 * zeros <= bytes.len() {
+            let words = bytes.split_mut(|byte| *byte == 0);
+            words.for_each(|word| self.word(word));
+        } else {
+            self.blank(bytes);
         }
     }
 
@@ -49,12 +58,10 @@ impl Secrets {
     }
 
     /// Replaces drawn text of one byte per character: each character except spaces becomes a letter independently,
-    /// because programs draw typed words letter by letter. Spaces and control characters, which cost less, are kept.
+    /// because programs draw typed words letter by letter. The space, which costs less, is the same in all encodings.
     pub(super) fn drawn(&mut self, text: &mut [u8]) {
-        for code in text {
-            if !matches!(*code, 0..=0x20 | 0x7F..=0xA0) {
-                *code = letter(self.next());
-            }
+        for code in text.iter_mut().filter(|code| **code != b' ') {
+            *code = letter(self.next());
         }
     }
 
@@ -145,9 +152,27 @@ mod tests {
     }
 
     #[test]
+    fn wide_text_and_pictures_keep_no_zeros_in_place() {
+        let text: Vec<u8> = "attack at dawn"
+            .bytes()
+            .flat_map(|byte| [byte, 0])
+            .collect();
+        let wide: Vec<u8> = "тайна: a"
+            .encode_utf16()
+            .flat_map(u16::to_le_bytes)
+            .collect();
+        let picture = [[0, 0, 0], [255, 255, 255], [255, 255, 255], [0, 0, 0]].concat();
+        for mut value in [text, wide, picture] {
+            Secrets::default().words(&mut value);
+            let tag = value.len() - 8;
+            assert!(value[..tag].iter().all(|byte| *byte == 0), "{value:?}");
+        }
+    }
+
+    #[test]
     fn drawn_text_keeps_spaces_and_varies_letters() {
         let mut secrets = Secrets::default();
-        let mut text = [b"e e ".repeat(100), vec![0xA0, b'\t']].concat();
+        let mut text = [b"e e ".repeat(100), b"\x8F\xA0".repeat(50)].concat();
         secrets.drawn(&mut text);
         let letters: HashSet<u8> = text.iter().copied().filter(|byte| *byte > b' ').collect();
         assert!(
@@ -162,7 +187,8 @@ mod tests {
                 .step_by(2)
                 .all(|byte| *byte == b' ')
         );
-        assert_eq!(text[400..], [0xA0, b'\t']);
+        // Letters in the encoding of CP866.
+        assert!(text[400..].iter().all(u8::is_ascii_lowercase));
         let mut wide = *b"\0e\0 \x30\x42\x4E\x00";
         secrets.drawn_wide(&mut wide);
         assert_eq!((wide[0], wide[2], wide[3]), (0, 0, b' '));
