@@ -138,6 +138,19 @@ fn a_program_that_restricts_its_system_calls_goes_on() {
 }
 
 #[test]
+fn a_program_that_restricts_its_system_calls_on_its_own_connection_goes_on() {
+    let place = Place::new();
+    let program = client(&place, "sandboxed_itself", &["-O2", "-g"]);
+    for how in ["prctl", "seccomp", "strict"] {
+        let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+        let recorded = place.run(record.into_iter().chain([program.as_str(), how]));
+        assert_eq!(recorded.status(), Some(7), "{how}: {recorded}");
+    }
+    let page = place.ok(["report", "--by", "function", "x11prof.mcap"]);
+    assert!(page.contains("ask_before"), "{page}");
+}
+
+#[test]
 fn a_program_with_address_sanitizer_runs() {
     let place = Place::new();
     let program = client(&place, "sandboxed", &["-g", "-fsanitize=address", "-DASAN"]);

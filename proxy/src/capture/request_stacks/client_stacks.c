@@ -69,10 +69,12 @@ struct shared {
     unsigned char definitions[DEFINITIONS] __attribute__((aligned(PAGE)));
 };
 
-/* A stack that was unwound: the places of its return addresses, and their values. */
+/* A stack that was unwound: the places of its return addresses, and their values. Another thread's places may not be
+ * memory any more. */
 struct known {
     struct known *next;
     uint64_t *at, pc, python;
+    pthread_t thread;
     uint32_t stack, depth, ended;
     struct {
         uint64_t *at, value;
@@ -241,18 +243,6 @@ static void begin(void)
     __atomic_store_n(&shared, memory, __ATOMIC_RELEASE);
 }
 
-int prctl(int option, ...)
-{
-    va_list words;
-    va_start(words, option);
-    unsigned long a = va_arg(words, unsigned long), b = va_arg(words, unsigned long), c = va_arg(words, unsigned long);
-    unsigned long d = va_arg(words, unsigned long);
-    va_end(words);
-    if (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP)
-        is_silent = 1;
-    return syscall(SYS_prctl, option, a, b, c, d);
-}
-
 /* Writes a definition: 0 where there is no more room. It has its place once it is whole: a process may be killed at any time. */
 static int define(uint32_t kind, uint32_t number, uint32_t count, const void *from, uint32_t bytes)
 {
@@ -398,14 +388,14 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
     uint64_t since = ran();
     static struct walk walk;
     memset(&walk, 0, sizeof walk);
-    walk.from = from, walk.last = newest;
+    walk.from = from, walk.last = newest && newest->thread == pthread_self() ? newest : 0;
     uint32_t stack = 0;
     backtrace_by(step, &walk);
     uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
         known_used += size;
-        *known = (struct known){*bucket, from.at, from.pc, python, stack, walk.depth, walk.ended};
+        *known = (struct known){*bucket, from.at, from.pc, python, pthread_self(), stack, walk.depth, walk.ended};
         newest = known;
         for (int i = 0; i < walk.depth; i++) {
             known->returns[i].at = walk.at[i];
@@ -426,7 +416,8 @@ static inline uint32_t stack_of(struct place_of_call from)
     struct known **bucket = &buckets[hash >> 50];
     struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
     for (int i = 0; known && i < CHAIN; i++, known = known->next)
-        if (known->at == from.at && known->pc == from.pc && known->python == python && holds(known, 0))
+        if (known->at == from.at && known->pc == from.pc && known->python == python && known->thread == pthread_self()
+            && holds(known, 0))
             return known->stack;
     return learn(from, python, bucket);
 }

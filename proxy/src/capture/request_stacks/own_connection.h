@@ -107,8 +107,12 @@ static void sent(struct stream *stream, struct stream before, const struct iovec
         int is_ready, signals = SIGNALS;
         while ((is_ready = poll(&reply, 1, patience)) < 0 && errno == EINTR && signals--)
             ;
-        int is_here = is_ready == 1 && recv(stream->fd, bytes_of, REPLY, MSG_PEEK | MSG_DONTWAIT) == REPLY;
-        if (!is_here || bytes_of[0] != 1)
+        /* A server or relay may send the reply's head by itself. */
+        ssize_t here = 0;
+        for (int rest = patience; is_ready == 1 && rest--; poll(0, 0, 1))
+            if ((here = recv(stream->fd, bytes_of, REPLY, MSG_PEEK | MSG_DONTWAIT)) <= 0 || here == REPLY)
+                break;
+        if (here != REPLY || bytes_of[0] != 1)
             stream->fd = -1, patience = SHORT_MS;
         memcpy(&stream->base, bytes_of + offsetof(struct setup, resource_id_base), 4);
         stream->has_base = 1;
@@ -197,6 +201,46 @@ static void end_dispatch(void)
         own[i].fd = -1;
 }
 
+/* From now on the library makes no system call of its own: the program may permit itself certain ones only. */
+static void fall_silent(void)
+{
+    is_silent = 1;
+    end_dispatch();
+}
+
+static int is_restriction(long call, long option)
+{
+    return call == SYS_seccomp || (call == SYS_prctl && (option == PR_SET_NO_NEW_PRIVS || option == PR_SET_SECCOMP));
+}
+
+int prctl(int option, ...)
+{
+    va_list words;
+    va_start(words, option);
+    unsigned long a = va_arg(words, unsigned long), b = va_arg(words, unsigned long), c = va_arg(words, unsigned long);
+    unsigned long d = va_arg(words, unsigned long);
+    va_end(words);
+    return syscall(SYS_prctl, option, a, b, c, d);
+}
+
+/* It looks for no other function: one that allocates memory may come here. */
+long syscall(long call, ...)
+{
+    va_list words;
+    va_start(words, call);
+    long a = va_arg(words, long), b = va_arg(words, long), c = va_arg(words, long);
+    register long d __asm__("r10") = va_arg(words, long);
+    register long e __asm__("r8") = va_arg(words, long);
+    register long f __asm__("r9") = va_arg(words, long);
+    va_end(words);
+    if (is_restriction(call, a))
+        fall_silent();
+    __asm__ volatile("syscall" : "+a"(call) : "D"(a), "S"(b), "d"(c), "r"(d), "r"(e), "r"(f) : "rcx", "r11", "memory");
+    if (call >= -4095 && call < 0)
+        errno = -call, call = -1;
+    return call;
+}
+
 static int (*real_sigaction(void))(int, const struct sigaction *, struct sigaction *)
 {
     NEXT(sigaction);
@@ -228,8 +272,11 @@ static void handed_over(int signal, siginfo_t *about, void *context)
         registers[REG_RIP] = (greg_t)call_again;
         return;
     }
-    if (call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigprocmask || call == SYS_rt_sigaction) {
-        /* These change the stack or the signals: from now on the program makes its calls itself. The kernel tells the place
+    int is_restricting = is_restriction(call, fd);
+    if (is_restricting)
+        fall_silent();
+    if (is_restricting || call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigprocmask || call == SYS_rt_sigaction) {
+        /* These change the stack, the signals or what is permitted: from now on the program makes its calls itself. The kernel tells the place
          * after the call. */
         end_dispatch();
         registers[REG_RIP] -= A_SYSCALL;
@@ -325,7 +372,7 @@ int connect(int fd, const struct sockaddr *to, socklen_t length)
     int result = next(fd, to, length), error = errno;
     struct stat about;
     /* The kernel has read the address. */
-    if (result || to->sa_family != AF_UNIX || is_of_libxcb(__builtin_return_address(0)) || fstat(fd, &about))
+    if (result || is_silent || to->sa_family != AF_UNIX || is_of_libxcb(__builtin_return_address(0)) || fstat(fd, &about))
         goto out;
     const char *path = ((const struct sockaddr_un *)to)->sun_path;
     int offset = offsetof(struct sockaddr_un, sun_path), is_abstract = (int)length > offset && !*path;
