@@ -345,7 +345,8 @@ impl RelayDirection<'_> {
     }
 }
 
-/// Sends the bytes that the receiver accepts now. Returns their number.
+/// Sends the bytes that the receiver accepts now. Returns their number. Bytes for a client that has ended are discarded,
+/// because its last requests still go to the server.
 fn send(
     to: &Socket,
     receiver: EndedBy,
@@ -353,6 +354,7 @@ fn send(
 ) -> Result<usize, DirectionEnd> {
     match to.send(received.bytes(), &received.fds.0, Wait::No) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
+        Err(_) if receiver == EndedBy::Client && to.is_hung_up() => Ok(received.bytes().len()),
         sent => sent.map_err(|error| DirectionEnd::broken(receiver, error)),
     }
 }

@@ -247,6 +247,23 @@ fn client_disconnect_closes_the_server_connection() {
 }
 
 #[test]
+fn last_requests_of_a_client_that_has_ended_reach_the_server() {
+    let (mut client, client_side) = UnixStream::pair().unwrap();
+    let (mut server, server_side) = UnixStream::pair().unwrap();
+    // The server accepts little, so requests wait while an event arrives that the client does not read.
+    set_socket_send_buffer_size(&server_side, 1).unwrap();
+    let requests: Vec<u8> = (0..100_000).map(|at| byte(3, at)).collect();
+    client.write_all(&requests).unwrap();
+    server.write_all(b"an event").unwrap();
+    drop(client);
+    let (_drain, run) = relay(client_side, server_side, DEFAULT_QUEUE_BYTES, true);
+    let mut got = Vec::new();
+    server.read_to_end(&mut got).unwrap();
+    assert!(got == requests, "{} of {}", got.len(), requests.len());
+    assert_eq!(run.join().unwrap().0.by, EndedBy::Client);
+}
+
+#[test]
 fn server_disconnect_ends_the_connection() {
     let (mut client, client_side) = UnixStream::pair().unwrap();
     let (mut server, server_side) = UnixStream::pair().unwrap();
