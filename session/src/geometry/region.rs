@@ -103,7 +103,7 @@ impl Region {
         let mut rest = self.pieces.clone();
         for piece in &other.pieces {
             rest = cut(&rest, *piece);
-            if rest.len() > PIECES_LIMIT * PIECES_LIMIT {
+            if rest.len() > 4 * PIECES_LIMIT {
                 break;
             }
         }
