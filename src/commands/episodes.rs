@@ -21,8 +21,8 @@ use crate::text_file::text;
 
 /// Finds the episodes of the traces and prints their statistics.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let paths = arguments.traces.iter().map(AsRef::as_ref);
-    refuse_input(arguments.output.as_deref(), paths)?;
+    let read = arguments.traces.iter().chain(&arguments.events);
+    refuse_input(arguments.output.as_deref(), read.map(AsRef::as_ref))?;
     if arguments.format == EpisodesFormat::Xml && arguments.events.is_none() {
         return Err(CommandError::usage("--format xml needs --events FILE"));
     }

@@ -29,12 +29,14 @@ const MESSAGE_BYTES: usize = 1 << 16;
 /// Reads every session once and prints the list of issues.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let to = arguments.output.as_deref();
-    refuse_input(to, arguments.inputs.iter().map(AsRef::as_ref))?;
+    let found = find(&arguments.inputs)?;
+    let tables = found.tables.iter().map(|(_, path)| path);
+    let inputs = found.traces.iter().chain(tables).chain(&arguments.known);
+    refuse_input(to, inputs.map(AsRef::as_ref))?;
     let known = arguments
         .known
         .as_deref()
         .map_or_else(|| Ok(Known::default()), known)?;
-    let found = find(&arguments.inputs)?;
     let selection = Selection {
         threshold: arguments.threshold.map(|ms| (ms * 1e6).round() as u64),
     };

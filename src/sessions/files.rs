@@ -76,10 +76,13 @@ fn folder(path: &Path, about: &Metadata, found: &mut Found) {
 }
 
 fn file(path: &Path, about: &Metadata, found: &mut Found) {
-    if !found.seen.insert((about.dev(), about.ino())) {
+    let kind = path.extension().and_then(|end| end.to_str());
+    // A file that is not read does not hide another name of the same file.
+    let is_read = matches!(kind, Some("mcap" | "parquet"));
+    if is_read && !found.seen.insert((about.dev(), about.ino())) {
         return leave(&mut found.left_out, path, TWICE);
     }
-    match path.extension().and_then(|end| end.to_str()) {
+    match kind {
         Some("mcap") => found.traces.push(path.to_owned()),
         Some("parquet") => match table(path) {
             Some(table) => found.tables.push((table, path.to_owned())),
