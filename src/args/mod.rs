@@ -270,6 +270,7 @@ pub(crate) struct Record {
     /// Record the clients that already run on the display, until Ctrl-C
     ///
     /// The recorder uses the RECORD extension. Not recorded: XKB events, passed file descriptors, and when clients read.
+    /// A faulty client that sends a request of length 0 while RECORD is in use crashes Xvfb and Xvnc (a bug of RECORD).
     #[arg(long, conflicts_with_all = ["server", "listen", "tcp", "all_users", "link", "net", "rewrites", "command"])]
     pub(crate) attach: bool,
     /// Stop the recording, and COMMAND, after N seconds
