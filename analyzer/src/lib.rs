@@ -61,9 +61,9 @@ pub use comparisons::difference::{
     ValuesReport, chances,
 };
 pub use comparisons::divergence::{
-    ClientDivergence, ContextMessage, ContextRow, DisplayStreams, Divergence, DivergenceContext,
-    DivergenceReport, MessageDetails, MissingReply, ReceivedDifference, RepeatedRequest,
-    RequestAnswers, RequestDifference, RequestSide, ServerClosed, UnequalRequests,
+    ClientDivergence, ContextMessage, ContextRow, DetailedDivergence, DisplayStreams, Divergence,
+    DivergenceContext, DivergenceReport, MessageDetails, MissingReply, ReceivedDifference,
+    RepeatedRequest, RequestAnswers, RequestDifference, RequestSide, ServerClosed, UnequalRequests,
 };
 pub use episodes::{
     ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,

@@ -13,7 +13,8 @@ use super::values::{DivergeFormat, SERVER};
 #[command(
     after_help = "Either give two recordings of one program, made on two servers, or name two servers and the program. \
                   With two servers the program runs three times on the first one; differences among these runs are left \
-                  out.\n\nExit status: 0 without a difference, 1 with one, 2 on an error, 125 if a server of \
+                  out. If any are left, it runs again on the second one, and differences that do not occur again are left \
+                  out too.\n\nExit status: 0 without a difference, 1 with one, 2 on an error, 125 if a server of \
                   --server-command does not start (`git bisect run` skips that commit)."
 )]
 pub(crate) struct Diverge {
@@ -28,6 +29,11 @@ pub(crate) struct Diverge {
     /// Differences that also occur between recordings of the reference are left out.
     #[arg(long, value_name = "FILE", conflicts_with = "servers")]
     pub(crate) again: Vec<PathBuf>,
+    /// Another recording on the other server (repeatable)
+    ///
+    /// Differences that it does not have are left out.
+    #[arg(long, value_name = "FILE", conflicts_with = "servers")]
+    pub(crate) other_again: Vec<PathBuf>,
     /// A private headless server; the first server is the reference
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true, conflicts_with_all = ["reference", "other"])]
     pub(crate) server: Vec<ServerKind>,

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use x11prof_analyzer::{ContextRow, DisplayStreams, Divergence, DivergenceReport, MessageDetails};
+use x11prof_analyzer::{
+    ContextRow, DetailedDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails,
+};
 use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
 use x11prof_views::divergence as views;
 
@@ -21,6 +23,7 @@ struct Sides {
     reference: PathBuf,
     again: Vec<PathBuf>,
     other: PathBuf,
+    other_again: Vec<PathBuf>,
     names: [String; 2],
 }
 
@@ -34,21 +37,32 @@ fn diverge(arguments: &Diverge) -> Outcome {
     if is_html {
         html::refuse_terminal(arguments.output.as_deref(), "")?;
     }
-    let sides = match (&arguments.reference, &arguments.other) {
-        (Some(reference), Some(other)) => Sides {
-            reference: reference.clone(),
-            again: arguments.again.clone(),
-            other: other.clone(),
-            names: names([reference, other]),
-        },
-        _ => recorded(arguments)?,
+    let (sides, runs) = match (&arguments.reference, &arguments.other) {
+        (Some(reference), Some(other)) => {
+            let sides = Sides {
+                reference: reference.clone(),
+                again: arguments.again.clone(),
+                other: other.clone(),
+                other_again: arguments.other_again.clone(),
+                names: names([reference, other]),
+            };
+            (sides, None)
+        }
+        _ => {
+            let runs = Runs::new(arguments)?;
+            (runs.record()?, Some(runs))
+        }
     };
     let to = arguments.output.as_deref();
-    let read = [&sides.reference, &sides.other]
-        .into_iter()
-        .chain(&sides.again);
+    let read = [&sides.reference, &sides.other].into_iter();
+    let read = read.chain(&sides.again).chain(&sides.other_again);
     refuse_input(to, read.map(PathBuf::as_path))?;
-    let (report, context) = report(&sides, is_html)?;
+    let mut compared = Compared::new(&sides)?;
+    let mut report = compared.report();
+    if let Some(runs) = runs.filter(|_| !report.clients.is_empty()) {
+        compared.add_other_again(&runs.record_other_again()?)?;
+        report = compared.report();
+    }
     let is_one_sided = !report.only_reference.is_empty() || !report.only_other.is_empty();
     let differs = is_one_sided || !report.clients.is_empty();
     let names = [sides.names[0].as_str(), sides.names[1].as_str()];
@@ -56,42 +70,83 @@ fn diverge(arguments: &Diverge) -> Outcome {
     let written = match arguments.format {
         DivergeFormat::Text => emit_text(to, &views::text(&report, names, &page)),
         DivergeFormat::Json => emit_json(to, &report),
-        DivergeFormat::Html => emit_text(to, &views::html(&report, &context, names, &page)),
+        DivergeFormat::Html => {
+            let context = compared.context(&report)?;
+            emit_text(to, &views::html(&report, &context, names, &page))
+        }
     }?;
     Ok(if differs { ExitCode::FAILURE } else { written })
 }
 
-/// Returns the differences between the two servers' recordings, except differences that also occur between two
-/// recordings on the reference server. With `is_context`, also returns the messages around each client's first
-/// difference.
-fn report(
-    sides: &Sides,
-    is_context: bool,
-) -> Result<(DivergenceReport, Vec<Vec<ContextRow>>), CommandError> {
-    let reference = streams(&sides.reference)?;
-    let again = sides.again.iter().map(|path| {
-        let divergence = Divergence::new(&reference, &streams(path)?);
-        let details = details(divergence.details(), [&sides.reference, path])?;
-        Ok((divergence, details))
-    });
-    let again: Vec<_> = again.collect::<Result<_, CommandError>>()?;
-    let other = streams(&sides.other)?;
-    if reference.is_empty() && other.is_empty() {
-        let [first, second] = &sides.names;
-        return Err(CommandError::failed(format_args!(
-            "no client connected to {first} or {second}: nothing is compared"
-        )));
+/// The differences between the two servers' recordings, and those between recordings of one server.
+struct Compared<'a> {
+    paths: [&'a Path; 2],
+    streams: [DisplayStreams; 2],
+    found: DetailedDivergence,
+    again: Vec<DetailedDivergence>,
+    other_again: Vec<DetailedDivergence>,
+}
+
+impl Compared<'_> {
+    fn new(sides: &Sides) -> Result<Compared<'_>, CommandError> {
+        let paths = [sides.reference.as_path(), &sides.other];
+        let streams = [streams(paths[0])?, streams(paths[1])?];
+        if streams.iter().all(DisplayStreams::is_empty) {
+            let [first, second] = &sides.names;
+            return Err(CommandError::failed(format_args!(
+                "no client connected to {first} or {second}: nothing is compared"
+            )));
+        }
+        let again = sides.again.iter();
+        let again = again.map(|path| detailed([paths[0], path], &streams[0]));
+        let mut compared = Compared {
+            again: again.collect::<Result<_, _>>()?,
+            found: with_details(Divergence::new(&streams[0], &streams[1]), paths)?,
+            other_again: Vec::new(),
+            paths,
+            streams,
+        };
+        for path in &sides.other_again {
+            compared.add_other_again(path)?;
+        }
+        Ok(compared)
     }
-    let divergence = Divergence::new(&reference, &other);
-    let paths = [sides.reference.as_path(), &sides.other];
-    let found = details(divergence.details(), paths)?;
-    let report = divergence.report(&reference, &found, &again);
-    if !is_context {
-        return Ok((report, Vec::new()));
+
+    /// Reads another recording on the other server: the differences that it does not have are left out.
+    fn add_other_again(&mut self, path: &Path) -> Result<(), CommandError> {
+        let paths = [self.paths[0], path];
+        self.other_again.push(detailed(paths, &self.streams[0])?);
+        Ok(())
     }
-    let context = divergence.context(&report, [&reference, &other]);
-    let found = details(context.details(), paths)?;
-    Ok((report, context.rows(&found)))
+
+    fn report(&self) -> DivergenceReport {
+        let (divergence, details) = &self.found;
+        divergence.report(&self.streams[0], details, &self.again, &self.other_again)
+    }
+
+    /// Returns the messages around each client's first difference.
+    fn context(&self, report: &DivergenceReport) -> Result<Vec<Vec<ContextRow>>, CommandError> {
+        let [reference, other] = &self.streams;
+        let context = self.found.0.context(report, [reference, other]);
+        let found = details(context.details(), self.paths)?;
+        Ok(context.rows(&found))
+    }
+}
+
+/// Returns the differences of the second recording from the reference, which has the given streams.
+fn detailed(
+    paths: [&Path; 2],
+    reference: &DisplayStreams,
+) -> Result<DetailedDivergence, CommandError> {
+    with_details(Divergence::new(reference, &streams(paths[1])?), paths)
+}
+
+fn with_details(
+    divergence: Divergence,
+    paths: [&Path; 2],
+) -> Result<DetailedDivergence, CommandError> {
+    let details = details(divergence.details(), paths)?;
+    Ok((divergence, details))
 }
 
 /// Compares the messages that the clients of a recording and of its replay received.
@@ -99,7 +154,7 @@ pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceRepor
     let reference = streams(recording)?;
     let divergence = Divergence::of_replay(&reference, &streams(replay)?);
     let details = details(divergence.details(), [recording, replay])?;
-    Ok(divergence.report(&reference, &details, &[]))
+    Ok(divergence.report(&reference, &details, &[], &[]))
 }
 
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
@@ -133,27 +188,67 @@ fn names(paths: [&Path; 2]) -> [String; 2] {
     }
 }
 
-/// Records the program three times on the first server (the reference) and once on the second server.
-fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
-    let servers = private_servers(&arguments.server, &arguments.server_command);
-    let [(reference, first), (other, second)] = servers.as_slice() else {
-        return Err(CommandError::usage(
-            "diverge compares two servers: name two with --server or --server-command",
-        ));
-    };
-    if arguments.command.is_empty() {
-        return Err(CommandError::usage(
-            "a program is missing, as in: x11prof diverge --server xvfb --server xvnc -- xterm",
-        ));
+/// The runs of a program on two servers, each with its name.
+struct Runs<'a> {
+    servers: [(String, Target); 2],
+    arguments: &'a Diverge,
+}
+
+impl Runs<'_> {
+    fn new(arguments: &Diverge) -> Result<Runs<'_>, CommandError> {
+        let servers = private_servers(&arguments.server, &arguments.server_command);
+        let servers = servers.try_into().map_err(|_| {
+            CommandError::usage(
+                "diverge compares two servers: name two with --server or --server-command",
+            )
+        })?;
+        if arguments.command.is_empty() {
+            return Err(CommandError::usage(
+                "a program is missing, as in: x11prof diverge --server xvfb --server xvnc -- xterm",
+            ));
+        }
+        Ok(Runs { servers, arguments })
     }
-    let run = |name: &str, target: &Target| -> Result<PathBuf, CommandError> {
+
+    /// The names of the servers' recordings, which differ also for two servers of one kind.
+    fn names(&self) -> [String; 2] {
+        let [reference, other] = [0, 1].map(|side| self.servers[side].0.clone());
+        let second = if other == reference { "-2" } else { "" };
+        [reference, format!("{other}{second}")]
+    }
+
+    /// Records the program three times on the first server (the reference) and once on the second server.
+    fn record(&self) -> Result<Sides, CommandError> {
+        let [reference, other] = self.names();
+        let again = [2, 3].map(|number| format!("{reference}-again-{number}"));
+        let again = again.iter().map(|name| self.run(name, 0));
+        Ok(Sides {
+            reference: self.run(&reference, 0)?,
+            again: again.collect::<Result<_, _>>()?,
+            other: self.run(&other, 1)?,
+            other_again: Vec::new(),
+            names: match self.servers[0].0 == self.servers[1].0 {
+                true => [1, 2].map(|number| format!("{reference} ({number})")),
+                false => [reference, other],
+            },
+        })
+    }
+
+    /// Records the program a second time on the second server.
+    fn record_other_again(&self) -> Result<PathBuf, CommandError> {
+        let [_, other] = self.names();
+        self.run(&format!("{other}-again-2"), 1)
+    }
+
+    /// Records the program on one of the servers, and returns the recording's file.
+    fn run(&self, name: &str, side: usize) -> Result<PathBuf, CommandError> {
         let path = PathBuf::from(format!("diverge-{name}.mcap"));
         let config = RecordConfig {
             output: Some(path.clone()),
-            target: target.clone(),
-            command: arguments.command.clone(),
+            target: self.servers[side].1.clone(),
+            command: self.arguments.command.clone(),
             prints_result: true,
-            time: arguments.seconds.map(Duration::from_secs),
+            time: self.arguments.seconds.map(Duration::from_secs),
             queue_bytes: DEFAULT_QUEUE_BYTES,
             recorder: RECORDER.to_owned(),
             ..RecordConfig::default()
@@ -161,25 +256,11 @@ fn recorded(arguments: &Diverge) -> Result<Sides, CommandError> {
         let recorded = record(&config, |_| {}).map_err(why)?;
         CommandError::check_signals()?;
         if recorded.left_alone {
-            let program = arguments.command[0].to_string_lossy();
+            let program = self.arguments.command[0].to_string_lossy();
             return Err(CommandError::failed(format_args!(
                 "{program} sent nothing to {name}: start it by hand there to see why"
             )));
         }
         Ok(path)
-    };
-    let again = [2, 3].map(|number| format!("{reference}-again-{number}"));
-    let again = again.iter().map(|name| run(name, first));
-    Ok(Sides {
-        reference: run(reference, first)?,
-        again: again.collect::<Result<_, _>>()?,
-        other: run(
-            &format!("{other}{}", if other == reference { "-2" } else { "" }),
-            second,
-        )?,
-        names: match other == reference {
-            true => [format!("{reference} (1)"), format!("{other} (2)")],
-            false => [reference.clone(), other.clone()],
-        },
-    })
+    }
 }

@@ -113,6 +113,50 @@ fn page_shows_both_streams_around_the_first_difference() {
 }
 
 #[test]
+fn difference_must_occur_again_on_the_other_server() {
+    needs("Xvfb", "xvfb");
+    needs("xmessage", "x11-utils");
+    let place = Place::new();
+    let relay = format!("{} reply:47:0:1:52", example("altering_relay").display());
+    let words = [
+        "diverge",
+        "--server",
+        "xvfb",
+        "--server-command",
+        &relay,
+        "--",
+    ];
+    assert_eq!(place.run(words.iter().chain(&XMESSAGE)).status(), Some(1));
+    let files = ["diverge", "diverge-xvfb.mcap", "diverge-command-1.mcap"];
+    let with = |again: &str| {
+        let reference = ["--again", "diverge-xvfb-again-3.mcap"];
+        let other = ["--format", "json", "--other-again", again];
+        let words = files.iter().chain(&reference).chain(&other);
+        let json: Value = serde_json::from_str(&place.run(words).stdout()).expect("JSON");
+        json
+    };
+    let again = with("diverge-command-1-again-2.mcap");
+    assert_eq!(
+        again["clients"][0]["received"][0]["field"], "font_ascent",
+        "{again}"
+    );
+    let other = with("diverge-xvfb-again-2.mcap");
+    assert_eq!(other["clients"], serde_json::json!([]), "{other}");
+    assert!(other["varying"].as_u64() > Some(0), "{other}");
+}
+
+#[test]
+fn client_that_sends_input_is_not_compared() {
+    needs("xmessage", "x11-utils");
+    needs("xdotool", "xdotool");
+    let session = "xmessage -timeout 3 text & xdotool search --sync --onlyvisible --class xmessage; \
+                   xdotool mousemove 20 20 click 1; wait";
+    let json = diverge("none", &["sh", "-c", session]);
+    assert_eq!(json["drivers"], serde_json::json!(["xdotool"]), "{json}");
+    assert_eq!(json["only_reference"], serde_json::json!([]), "{json}");
+}
+
+#[test]
 fn missing_event_is_reported() {
     needs("xmessage", "x11-utils");
     let json = diverge("drop:12:1", &XMESSAGE);

@@ -131,10 +131,7 @@ fn equal_requests(report: &DivergenceReport, [reference, other]: [&str; 2]) -> S
             unequal.moved,
             "in another order or without an effect".to_owned(),
         ),
-        (
-            unequal.varying,
-            format!("also vary among recordings of {reference}"),
-        ),
+        (unequal.varying, "vary from run to run".to_owned()),
         (unequal.after_end, format!("after the end of {other}")),
     ];
     // Otherwise the differing requests are the reason.
@@ -314,8 +311,13 @@ fn received(one: &ReceivedDifference, page: &Page) -> String {
     let field: String = field.collect();
     let count = (one.count > 1).then(|| format!(", {} times", one.count));
     let count = count.unwrap_or_default();
+    let used = if one.in_request {
+        ", used in the request"
+    } else {
+        ""
+    };
     format!(
-        "    {name}{field}: {} | {} ({place}{count})\n",
+        "    {name}{field}: {} | {} ({place}{count}{used})\n",
         value(&one.reference, &one.other),
         value(&one.other, &one.reference)
     )
@@ -368,13 +370,13 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         // The first lines then have their number of requests.
         Some(_) if report.clients.is_empty() && report.unequal_requests.varying > 0 => {}
         Some(varying) => lines.push(format!(
-            "{} left out: recordings of {reference} differ there among themselves.",
+            "{} left out: they vary among recordings of {reference}, or do not occur again in {other}.",
             counted(varying, "difference")
         )),
         // A replay is compared with one recording only.
         None if !report.clients.is_empty() && report.answers.is_empty() => lines.push(format!(
-            "Some of these differences can vary from run to run. Record {reference} again and add --again FILE to leave \
-             them out."
+            "Some of these differences can vary from run to run. Record {reference} again and add --again FILE, or \
+             {other} and --other-again FILE, to leave them out."
         )),
         None => {}
     }
@@ -385,6 +387,10 @@ fn caveats(report: &DivergenceReport, [reference, other]: [&str; 2]) -> Vec<Stri
         if !clients.is_empty() {
             lines.push(format!("Only in {name}: {}.", clients.join(", ")));
         }
+    }
+    if !report.drivers.is_empty() {
+        let drivers = report.drivers.join(", ");
+        lines.push(format!("Not compared, since it sends input: {drivers}."));
     }
     if report.left_out > 0 {
         lines.push(format!(

@@ -16,6 +16,12 @@ use super::streams::{DisplayStreams, Received};
 use super::{ClientPair, Divergence, ReceivedPair, RequestHunk};
 use crate::text::units::duration_ms;
 
+/// The maximum length in bytes of a request's text in which values are searched, to limit the time.
+const LONG_REQUEST: usize = 4096;
+
+/// The differences between two recordings, and the fields of the messages in both.
+pub type DetailedDivergence = (Divergence, [MessageDetails; 2]);
+
 /// A kind of difference that also occurs between two recordings of the same server. So it does not show a difference
 /// between servers.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,18 +32,25 @@ enum Varying {
 }
 
 impl Divergence {
-    /// Creates the report. `details` are the fields of the differing messages. `again` contains the differences of
-    /// further recordings of the reference, with their fields; differences that also vary there are left out.
+    /// Creates the report. `details` are the fields of the differing messages. Left out are differences that also occur
+    /// in `again`, the differences of further recordings of the reference, and those that any of `other_again` lacks, the
+    /// differences of further recordings on the other server.
     pub fn report(
         &self,
         reference: &DisplayStreams,
         details: &[MessageDetails; 2],
-        again: &[(Divergence, [MessageDetails; 2])],
+        again: &[DetailedDivergence],
+        other_again: &[DetailedDivergence],
     ) -> DivergenceReport {
         let varying = again.iter();
-        let varying: BTreeSet<Varying> = varying
+        let mut varying: BTreeSet<Varying> = varying
             .flat_map(|(divergence, details)| divergence.varying(details))
             .collect();
+        for (divergence, of_again) in other_again {
+            let repeated = divergence.varying(of_again);
+            let all = self.varying(details).into_iter();
+            varying.extend(all.filter(|kind| !repeated.contains(kind)));
+        }
         // The numbers of differences that vary, and of requests in them.
         let mut left_out = (0, 0);
         let client = |index| self.client(index, reference, details, &varying, &mut left_out);
@@ -48,6 +61,7 @@ impl Divergence {
             clients,
             only_reference: self.only_reference.clone(),
             only_other: self.only_other.clone(),
+            drivers: self.drivers.clone(),
             requests: self.requests,
             equal_requests: self.pairs.iter().map(|pair| pair.equal).sum(),
             unequal_requests: UnequalRequests {
@@ -55,7 +69,7 @@ impl Divergence {
                 ..self.unequal.clone()
             },
             answers: self.answers(),
-            varying: (!again.is_empty()).then_some(left_out.0),
+            varying: (!again.is_empty() || !other_again.is_empty()).then_some(left_out.0),
             left_out: self.left_out,
         }
     }
@@ -95,6 +109,16 @@ impl Divergence {
         let first = pair.requests.iter().find(is_new);
         let end = first.map_or(u64::MAX, |hunk| hunk.hunk.reference.start as u64);
 
+        let repeated = |side: usize| {
+            let repeated = pair.repeated[side].clone();
+            repeated.filter(|one| !varies(Symbol::new(&one.request)))
+        };
+        let first_request = first.map(|hunk| RequestDifference {
+            requests_before: end,
+            since_ms: since(hunk.time),
+            reference: hunk.side(0, details, repeated(0)),
+            other: hunk.side(1, details, repeated(1)),
+        });
         // Keeps the order of the fields.
         let mut received: Vec<ReceivedDifference> = Vec::new();
         // By kind, and by the sides that have a value.
@@ -115,6 +139,8 @@ impl Divergence {
                 let at = since(one.time);
                 since_ms = Some(since_ms.map_or(at, |before| before.min(at)));
                 let before = u64::from(one.requests_before);
+                let values = [value.as_deref(), other.as_deref()];
+                let in_request = first_request.as_ref().is_some_and(|one| one.names(values));
                 let difference = ReceivedDifference {
                     kind: one.kind.name().to_owned(),
                     message: one.name.as_str().to_owned(),
@@ -124,6 +150,7 @@ impl Divergence {
                     count: 1 + one.more,
                     requests_between: first.map(|_| end.saturating_sub(before)),
                     requests_before: before,
+                    in_request,
                 };
                 match groups.get(&group) {
                     None => {
@@ -134,7 +161,8 @@ impl Divergence {
                     Some(index) => {
                         let known = &mut received[*index];
                         let count = known.count + 1 + one.more;
-                        if first.is_some() && before > known.requests_before {
+                        let rank = |one: &ReceivedDifference| (one.in_request, one.requests_before);
+                        if first.is_some() && rank(&difference) > rank(known) {
                             *known = difference;
                         }
                         known.count = count;
@@ -143,13 +171,9 @@ impl Divergence {
             }
         }
         received.sort_by_key(|one| match one.requests_between {
-            Some(between) => (between, one.requests_before),
-            None => (one.requests_before, 0),
+            Some(between) => (!one.in_request, between, one.requests_before),
+            None => (false, one.requests_before, 0),
         });
-        let repeated = |side: usize| {
-            let repeated = pair.repeated[side].clone();
-            repeated.filter(|one| !varies(Symbol::new(&one.request)))
-        };
         let waits_for = pair.waits_for.map(|(request, since_ms)| MissingReply {
             request: request.as_str().to_owned(),
             since_ms,
@@ -158,12 +182,7 @@ impl Divergence {
             client: pair.name.clone(),
             pair: index,
             since_ms: since_ms?,
-            first_request: first.map(|hunk| RequestDifference {
-                requests_before: end,
-                since_ms: since(hunk.time),
-                reference: hunk.side(0, details, repeated(0)),
-                other: hunk.side(1, details, repeated(1)),
-            }),
+            first_request,
             request_differences: differences,
             received,
             waits_for,
@@ -227,6 +246,27 @@ impl Divergence {
             (Meaning::Server(a), Meaning::Server(b)) => self.ids.can_be_same(a, b),
             _ => a == b,
         }
+    }
+}
+
+impl RequestDifference {
+    /// True if the requests of each side have a field with that side's value.
+    fn names(&self, values: [Option<&str>; 2]) -> bool {
+        let [Some(reference), Some(other)] = values else {
+            return false;
+        };
+        let has = |side: &RequestSide, value: &str| {
+            let is_field = |text: &str, at: usize| {
+                let after = text[at + value.len()..].chars().next();
+                text[..at].ends_with('=') && after.is_none_or(|next| next == ' ')
+            };
+            let mut texts = side
+                .requests
+                .iter()
+                .filter(|text| text.len() <= LONG_REQUEST);
+            texts.any(|text| text.match_indices(value).any(|(at, _)| is_field(text, at)))
+        };
+        reference != other && has(&self.reference, reference) && has(&self.other, other)
     }
 }
 

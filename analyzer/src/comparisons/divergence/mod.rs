@@ -26,6 +26,7 @@ use alignment::{Alignment, Hunk, align};
 pub use context::{ContextMessage, ContextRow, DivergenceContext};
 pub use details::MessageDetails;
 use details::Place;
+pub use findings::DetailedDivergence;
 use meaning::PairedIds;
 pub use report::{
     ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
@@ -51,6 +52,7 @@ pub struct Divergence {
     pairs: Vec<ClientPair>,
     only_reference: Vec<String>,
     only_other: Vec<String>,
+    drivers: Vec<String>,
     requests: u64,
     left_out: u64,
     /// The reasons for unequal requests, as far as they are known before the report.
@@ -119,17 +121,27 @@ struct ReceivedPair {
 }
 
 impl Divergence {
-    /// Aligns the messages of two recordings, and compares them.
+    /// Aligns the messages of two recordings, and compares them. Clients that send input are not compared: how often such
+    /// a client looks for a window depends on the other load of the machine.
     pub fn new(reference: &DisplayStreams, other: &DisplayStreams) -> Divergence {
+        let drivers = [reference, other].map(DisplayStreams::drivers);
+        let drivers: BTreeSet<&str> = drivers[0].intersection(&drivers[1]).copied().collect();
+        let is_compared = |client: &ClientStream| !drivers.contains(client.name.as_str());
         let mut divergence = Divergence {
             left_out: reference.left_out + other.left_out,
+            drivers: drivers.iter().map(|name| (*name).to_owned()).collect(),
             ..Divergence::default()
         };
         let mut by_name: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         for (index, client) in other.clients.iter().enumerate().rev() {
-            by_name.entry(&client.name).or_default().push(index);
+            if is_compared(client) {
+                by_name.entry(&client.name).or_default().push(index);
+            }
         }
         for (index, client) in reference.clients.iter().enumerate() {
+            if !is_compared(client) {
+                continue;
+            }
             let partner = by_name.get_mut(client.name.as_str()).and_then(Vec::pop);
             match partner {
                 Some(partner) => divergence.pair(reference, other, index, partner),

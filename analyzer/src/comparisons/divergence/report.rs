@@ -13,6 +13,8 @@ pub struct DivergenceReport {
     pub only_reference: Vec<String>,
     /// The names of clients that only the other recording has.
     pub only_other: Vec<String>,
+    /// The names of clients that send input in both recordings, such as xdotool. They are not compared.
+    pub drivers: Vec<String>,
     /// The number of requests in the reference, of the clients that both recordings have.
     pub requests: u64,
     /// The number of requests that both recordings have, equal except for ids and times.
@@ -21,8 +23,8 @@ pub struct DivergenceReport {
     pub unequal_requests: UnequalRequests,
     /// For a replay, the replies and errors by request. Empty for two recordings.
     pub answers: Vec<RequestAnswers>,
-    /// The number of differences that also occur between two recordings of the reference. Null with only one recording
-    /// of the reference.
+    /// The number of differences that vary: they also occur between two recordings of the reference, or another recording
+    /// on the other server lacks them. Null with only one recording on each server.
     pub varying: Option<u64>,
     /// The number of messages that were not compared: beyond the memory limit, or after the end of the other recording,
     /// if the client was active until then.
@@ -67,7 +69,7 @@ pub struct ClientDivergence {
     pub first_request: Option<RequestDifference>,
     /// The number of positions at which the requests differ.
     pub request_differences: u64,
-    /// Received messages that differ before the first differing request, the nearest first.
+    /// Received messages that differ before the first differing request: those whose values it has, then the nearest.
     pub received: Vec<ReceivedDifference>,
     /// The last request without a reply in the other recording, if the reference has its reply. Null otherwise.
     pub waits_for: Option<MissingReply>,
@@ -141,6 +143,8 @@ pub struct ReceivedDifference {
     pub requests_between: Option<u64>,
     /// The number of the client's requests in the reference recording before the nearest message that differs.
     pub requests_before: u64,
+    /// True if the first request that differs has both values, each in its recording: a probable cause.
+    pub in_request: bool,
 }
 
 impl ReceivedDifference {

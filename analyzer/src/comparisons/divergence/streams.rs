@@ -1,5 +1,6 @@
 //! The messages that each client of a display sent and received, small enough to keep the whole recording.
 
+use std::collections::BTreeSet;
 use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
@@ -144,6 +145,21 @@ impl DisplayStreams {
         DisplayStreams {
             is_numbering: true,
             ..DisplayStreams::default()
+        }
+    }
+
+    /// The names of clients that send input through XTEST; none if all clients do.
+    pub(super) fn drivers(&self) -> BTreeSet<&str> {
+        let is_input = |entry: &Entry| entry.name.as_str() == "XTEST:FakeInput";
+        let is_named_driver = |client: &&ClientStream| {
+            !client.name.is_empty() && client.requests.iter().any(is_input)
+        };
+        let names = self.clients.iter().filter(is_named_driver);
+        let names: BTreeSet<&str> = names.map(|client| client.name.as_str()).collect();
+        let is_driver = |client: &ClientStream| names.contains(client.name.as_str());
+        match self.clients.iter().all(is_driver) {
+            true => BTreeSet::new(),
+            false => names,
         }
     }
 

@@ -1,18 +1,24 @@
-use super::{DisplayStreams, Divergence, DivergenceReport, ReceivedDifference};
+use super::{DetailedDivergence, DisplayStreams, Divergence, DivergenceReport, ReceivedDifference};
 use crate::Pipeline;
 use crate::testing::{Synthetic, expose, get_input_focus, map_window, query_font, reply, request};
 use x11prof_trace::{ConnectionId, Control};
 
 /// The differences of two synthetic recordings.
 fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
-    let streams = sides.map(|side| {
-        let mut streams = DisplayStreams::default();
-        Pipeline::new().run_records(side.records.iter().cloned(), |observation| {
-            streams.observe(observation)
-        });
-        streams
+    let (divergence, details) = detailed(sides);
+    divergence.report(&streams(sides[0]), &details, &[], &[])
+}
+
+fn streams(recording: &Synthetic) -> DisplayStreams {
+    let mut streams = DisplayStreams::default();
+    Pipeline::new().run_records(recording.records.iter().cloned(), |observation| {
+        streams.observe(observation)
     });
-    let divergence = Divergence::new(&streams[0], &streams[1]);
+    streams
+}
+
+fn detailed(sides: [&Synthetic; 2]) -> DetailedDivergence {
+    let divergence = Divergence::new(&streams(sides[0]), &streams(sides[1]));
     let mut details = divergence.details();
     for (details, side) in details.iter_mut().zip(sides) {
         Pipeline::new().run_records(side.records.iter().cloned(), |observation| {
@@ -20,7 +26,7 @@ fn diverge(sides: [&Synthetic; 2]) -> DivergenceReport {
         });
         assert!(details.is_complete());
     }
-    divergence.report(&streams[0], &details, &[])
+    (divergence, details)
 }
 
 fn window(id: u32) -> Synthetic {
@@ -399,4 +405,46 @@ fn request_without_effect_is_no_difference() {
     let mut other = window(0x20_0001);
     other.client_sends(&[request(127, 0, &[])]);
     assert_eq!(diverge([&window(0x20_0001), &other]).clients, []);
+}
+
+#[test]
+fn difference_that_does_not_occur_again_is_left_out() {
+    let [mut reference, mut other, mut again] = [(); 3].map(|()| window(0x20_0001));
+    other.server_sends(&[expose(2)]);
+    other.client_sends(&[query_font()]);
+    again.client_sends(&[query_font()]);
+    for one in [&mut reference, &mut other, &mut again] {
+        one.client_sends(&[get_input_focus()]);
+    }
+    let (divergence, details) = detailed([&reference, &other]);
+    let report = |other_again: &[DetailedDivergence]| {
+        divergence.report(&streams(&reference), &details, &[], other_again)
+    };
+    assert_eq!(report(&[]).clients[0].received[0].message, "Expose");
+    let with_again = report(&[detailed([&reference, &again])]);
+    assert_eq!(with_again.varying, Some(1));
+    assert_eq!(with_again.clients[0].received, []);
+    assert!(with_again.clients[0].first_request.is_some());
+    assert_eq!(report(&[detailed([&reference; 2])]).clients, []);
+}
+
+#[test]
+fn value_that_the_request_has_is_named_before_nearer_ones() {
+    let recording = |width: u16, height: u16| {
+        let mut one = Synthetic::new();
+        one.client_sends(&[request(14, 0, &[0x10]), request(14, 0, &[0x10])]);
+        for (sequence, x, width) in [(1, 0, width), (2, height, 10)] {
+            let mut geometry = reply(sequence);
+            geometry[12..14].copy_from_slice(&x.to_le_bytes());
+            geometry[16..18].copy_from_slice(&width.to_le_bytes());
+            one.server_sends(&[geometry]);
+        }
+        let size = u32::from(width) | 10 << 16;
+        one.client_sends(&[request(1, 0, &[0x20_0001, 0x10, 0, size, 0, 0, 0])]);
+        one
+    };
+    let report = diverge([&recording(640, 3), &recording(800, 4)]);
+    let received = report.clients[0].received.iter();
+    let fields = received.map(|one| (one.field.as_deref().unwrap(), one.in_request));
+    assert_eq!(fields.collect::<Vec<_>>(), [("width", true), ("x", false)]);
 }
