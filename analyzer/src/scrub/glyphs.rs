@@ -32,8 +32,8 @@ impl GlyphIds {
     }
 
     /// Replaces the ids in AddGlyphs, whose body contains the ids, then the sizes, then the images. The images are
-    /// replaced by zeros and a hash.
-    pub(super) fn added(&self, secrets: &Secrets, order: ByteOrder, body: &mut [u8]) {
+    /// replaced by zeros.
+    pub(super) fn added(&self, secrets: &mut Secrets, order: ByteOrder, body: &mut [u8]) {
         let count = order.u32(body, 4).unwrap_or(0) as usize;
         let images = count.saturating_mul(16).saturating_add(8);
         let set = order.u32(body, 0);

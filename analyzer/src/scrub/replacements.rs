@@ -34,7 +34,7 @@ impl Replacements {
                 padding.fill(0);
             }
             (Some(32), Some(kind)) if NUMBERS.contains(&kind) => {}
-            _ => self.secrets.blank(value),
+            _ => self.secrets.blank_property(value),
         }
     }
 

@@ -64,7 +64,7 @@ impl Replacements {
         match name {
             "RENDER:CreateGlyphSet" => self.glyphs.created(order, body),
             "RENDER:ReferenceGlyphSet" => self.glyphs.referenced(order, body),
-            "RENDER:AddGlyphs" => self.glyphs.added(&self.secrets, order, body),
+            "RENDER:AddGlyphs" => self.glyphs.added(&mut self.secrets, order, body),
             "RENDER:FreeGlyphs" => self.glyphs.freed(&self.secrets, order, body),
             "RENDER:CompositeGlyphs8" => self.glyphs.drawn(&self.secrets, order, body, 1),
             "RENDER:CompositeGlyphs16" => self.glyphs.drawn(&self.secrets, order, body, 2),

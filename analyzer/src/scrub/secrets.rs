@@ -35,7 +35,7 @@ impl Secrets {
             let words = bytes.split_mut(|byte| *byte == 0);
             words.for_each(|word| self.word(word));
         } else {
-            self.blank(bytes);
+            self.blank_property(bytes);
         }
     }
 
@@ -47,14 +47,17 @@ impl Secrets {
         }
     }
 
-    /// Replaces a body with zeros and a hash at the end, so that equal bodies are still equal: reports count repeated
-    /// replies.
-    pub(super) fn blank(&self, bytes: &mut [u8]) {
-        let tag = self.key.hash_one(Use::Content(bytes)).to_be_bytes();
-        bytes.fill(0);
-        let tagged = bytes.len().min(tag.len());
-        let from = bytes.len() - tagged;
-        bytes[from..].copy_from_slice(&tag[..tagged]);
+    /// Replaces a property with zeros and a hash at the end, so that equal properties are still equal.
+    pub(super) fn blank_property(&self, bytes: &mut [u8]) {
+        let tag = self.key.hash_one(Use::Content(bytes));
+        zero(bytes, tag);
+    }
+
+    /// Replaces a body with zeros and a number at the end that no other body has. Equal bodies are not equal afterwards:
+    /// each letter may have a picture or a keyboard map of its own.
+    pub(super) fn blank(&mut self, bytes: &mut [u8]) {
+        let tag = self.next();
+        zero(bytes, tag);
     }
 
     /// Replaces drawn text of one byte per character: each character except spaces becomes a letter independently,
@@ -125,6 +128,15 @@ impl Secrets {
         self.drawn += 1;
         self.key.hash_one(Use::Drawn(self.drawn))
     }
+}
+
+/// Zeroes all bytes but the last ones, which become `tag`.
+fn zero(bytes: &mut [u8], tag: u64) {
+    bytes.fill(0);
+    let tag = tag.to_be_bytes();
+    let tagged = bytes.len().min(tag.len());
+    let from = bytes.len() - tagged;
+    bytes[from..].copy_from_slice(&tag[..tagged]);
 }
 
 fn letter(number: u64) -> u8 {
@@ -209,16 +221,22 @@ mod tests {
     }
 
     #[test]
-    fn blanking_preserves_only_equality() {
-        let secrets = Secrets::default();
+    fn blank_properties_preserve_only_equality() {
+        let mut secrets = Secrets::default();
         let blanked = |text: &[u8]| {
             let mut bytes = text.to_vec();
-            secrets.blank(&mut bytes);
+            secrets.blank_property(&mut bytes);
             bytes
         };
         assert_eq!(blanked(b"one, two, three"), blanked(b"one, two, three"));
         assert_ne!(blanked(b"one, two, three"), blanked(b"one, two, 3333!"));
         assert_eq!(blanked(b""), b"");
         assert_eq!(blanked(b"one, two, three")[..7], [0; 7]);
+        let mut pictures = [*b"a picture of an e"; 2];
+        pictures
+            .iter_mut()
+            .for_each(|picture| secrets.blank(picture));
+        assert_ne!(pictures[0], pictures[1]);
+        assert_eq!(pictures[0][..9], [0; 9]);
     }
 }
