@@ -151,6 +151,32 @@ fn a_program_that_restricts_its_system_calls_on_its_own_connection_goes_on() {
 }
 
 #[test]
+fn a_program_under_the_filter_of_a_launcher_runs() {
+    let place = Place::new();
+    let program = client(&place, "launcher", &["-O2"]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let recorded = place.run(record.into_iter().chain([program.as_str()]));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+}
+
+#[test]
+fn a_plug_in_that_waits_for_a_request_while_it_loads_runs() {
+    let place = Place::new();
+    let library = client(&place, "plug_in", &["-DPLUG_IN", "-shared", "-fPIC"]);
+    let plug_in = format!("{library}.so");
+    std::fs::rename(&library, &plug_in).expect("a file");
+    // The program itself needs libxcb.
+    let program = client(&place, "plug_in", &["-O2", "-Wl,--no-as-needed"]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let recorded = place.run(
+        record
+            .into_iter()
+            .chain([program.as_str(), plug_in.as_str()]),
+    );
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+}
+
+#[test]
 fn a_program_with_address_sanitizer_runs() {
     let place = Place::new();
     let program = client(&place, "sandboxed", &["-g", "-fsanitize=address", "-DASAN"]);

@@ -128,8 +128,12 @@ struct setup {
     uint32_t release, resource_id_base;
 };
 
-enum { CALLERS = 1 << 10 };
+enum { CALLERS = 1 << 10, INITIAL = 256, REACH = 1 << 27 };
 static void begin(void);
+
+/* Other C libraries than glibc have neither. */
+int dladdr1(const void *, Dl_info *, void **, int) __attribute__((weak));
+extern void *__libc_stack_end __attribute__((weak));
 
 static void *own_library(void)
 {
@@ -160,11 +164,48 @@ static struct known *newest;
 static int learner;
 static __thread int busy __attribute__((tls_model("initial-exec")));
 
+/* The functions of the libraries that the program itself needs, and the addresses of all that was loaded with it. */
+enum { GET_REQUEST, SEND_REQUEST, GET_SETUP, REALS };
+static const char *const names[REALS] = {"_XGetRequest", "xcb_send_request_with_fds64", "xcb_get_setup"};
+static void *reals[REALS];
+static struct {
+    uint64_t begin, end;
+} initial[INITIAL];
+static int initial_count;
+
+static int of_initial(struct dl_phdr_info *about, size_t size, void *to)
+{
+    (void)size, (void)to;
+    uint64_t begin = UINT64_MAX, end = 0;
+    for (int i = 0; i < about->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &about->dlpi_phdr[i];
+        uint64_t from = about->dlpi_addr + part->p_vaddr;
+        if (part->p_type == PT_LOAD) {
+            begin = from < begin ? from : begin;
+            end = from + part->p_memsz > end ? from + part->p_memsz : end;
+        }
+    }
+    if (initial_count < INITIAL)
+        initial[initial_count].begin = begin, initial[initial_count++].end = end;
+    return 0;
+}
+
+static int is_initial(void *caller)
+{
+    for (int i = 0; i < initial_count; i++)
+        if ((uint64_t)caller >= initial[i].begin && (uint64_t)caller < initial[i].end)
+            return 1;
+    return 0;
+}
+
 /* The function that a caller would have called. A process may have several libxcbs (wheels of Python bring their own): each
  * one's connections are its own. So the caller's library is asked first, with those that it needs. It stays loaded. */
-static void *real(const char *library, const char *name, void *caller)
+static void *real(const char *library, int number, void *caller)
 {
+    if (reals[number] && is_initial(caller))
+        return reals[number];
     Dl_info info;
+    const char *name = names[number];
     void *handle = dladdr(caller, &info) ? dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : 0, *found = handle ? dlsym(handle, name) : 0;
     if (found && dladdr(found, &info) && info.dli_fbase == own_library())
         found = 0;
@@ -193,10 +234,10 @@ static inline const struct callee *callee_of(void *caller, int is_xlib, struct c
     begin();
     *room = (struct callee){.next = first, .caller = caller};
     if (is_xlib)
-        room->get_request = real("libX11.so.6", "_XGetRequest", caller);
+        room->get_request = real("libX11.so.6", GET_REQUEST, caller);
     else {
-        room->send_request = real("libxcb.so.1", "xcb_send_request_with_fds64", caller);
-        room->get_setup = real("libxcb.so.1", "xcb_get_setup", caller);
+        room->send_request = real("libxcb.so.1", SEND_REQUEST, caller);
+        room->get_setup = real("libxcb.so.1", GET_SETUP, caller);
     }
     /* Where another thread was earlier, the caller is looked for again the next time. */
     if ((one = malloc(sizeof *one))) {
@@ -211,12 +252,40 @@ static int define(uint32_t kind, uint32_t number, uint32_t count, const void *fr
 
 #include "python.h"
 
+/* The number of filters of system calls (seccomp) of a process; 0 where it cannot be read. */
+static int filters_of(const char *status)
+{
+    char text[PAGE];
+    int file = open(status, O_RDONLY | O_CLOEXEC);
+    ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[length < 0 ? 0 : length] = 0;
+    const char *line = strstr(text, "\nSeccomp_filters:\t");
+    return line ? atoi(line + sizeof "\nSeccomp_filters:") : 0;
+}
+
+/* Whether a launcher has restricted the program's system calls: it has more filters than the recorder, whose memory `path`
+ * is (/proc/PID/fd/N). */
+static int is_restricted(const char *path)
+{
+    char status[32] = {0};
+    const char *rest = strstr(path, "/fd/");
+    if (rest && rest - path <= 20)
+        strcpy((char *)memcpy(status, path, rest - path) + (rest - path), "/status");
+    return filters_of("/proc/self/status") > filters_of(status);
+}
+
 static void begin(void)
 {
     int no = 0;
     if (is_silent || !__atomic_compare_exchange_n(&began, &no, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return;
     const char *path = getenv("X11PROF_STACKS");
+    if (path && is_restricted(path)) {
+        is_silent = 1;
+        return;
+    }
     void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
     if (!unwinder)
         return;
@@ -274,7 +343,7 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
     struct found found = {0};
     Dl_info info;
     if (find_object ? find_object((void *)pc, &found) != 0
-                    : !dladdr1((void *)pc, &info, (void **)&found.map, RTLD_DL_LINKMAP))
+                    : !dladdr1 || !dladdr1((void *)pc, &info, (void **)&found.map, RTLD_DL_LINKMAP))
         return NO_MODULE;
     struct link_map *map = found.map;
     if (!map)
@@ -422,10 +491,33 @@ static inline uint32_t stack_of(struct place_of_call from)
     return learn(from, python, bucket);
 }
 
+static __thread struct {
+    uint64_t low, high;
+} own_stack __attribute__((tls_model("initial-exec")));
+
+/* Whether an address is in the stack that the thread began with. A coroutine's stack is freed at any time, and another one may be
+ * in its place: what was read there once may not be memory any more. */
+static int is_own_stack(uint64_t at)
+{
+    pthread_attr_t about;
+    void *low = 0;
+    size_t size = 0;
+    if (!own_stack.high && getpid() == syscall(SYS_gettid)) {
+        /* No other memory is so near: the kernel leaves room for the main stack. */
+        own_stack.high = &__libc_stack_end ? (uint64_t)__libc_stack_end : UINT64_MAX;
+        own_stack.low = &__libc_stack_end ? own_stack.high - REACH : 0;
+    } else if (!own_stack.high && !pthread_getattr_np(pthread_self(), &about)) {
+        pthread_attr_getstack(&about, &low, &size);
+        pthread_attr_destroy(&about);
+        own_stack.low = (uint64_t)low, own_stack.high = own_stack.low + size;
+    }
+    return at >= own_stack.low && at < own_stack.high;
+}
+
 /* The number of the stack there; 0 where it is not told. */
 static inline uint32_t stack_at(struct place_of_call from)
 {
-    if (busy || is_silent || !shared)
+    if (busy || is_silent || !shared || !is_own_stack((uint64_t)from.at))
         return 0;
     busy = 1;
     uint32_t stack = stack_of(from);
@@ -475,3 +567,16 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
 }
 
 #include "own_connection.h"
+
+/* Later the lock of the loader may be held by a thread that waits for this one. */
+__attribute__((constructor)) static void look_up(void)
+{
+#define LOOK_UP(name) next_of.name = dlsym(RTLD_NEXT, #name);
+    FUNCTIONS(LOOK_UP)
+    for (int i = 0; i < REALS; i++)
+        reals[i] = dlsym(RTLD_NEXT, names[i]);
+    if (!reals[GET_REQUEST] && !reals[SEND_REQUEST])
+        return;
+    dl_iterate_phdr(of_initial, 0);
+    begin();
+}

@@ -22,10 +22,15 @@ static struct stream own[OWN];
 static int own_count;
 static uint64_t program_end; /* 0 where the program's calls are not handed over */
 
-#define NEXT(name) \
-    static typeof(&name) next; \
-    if (!next) \
-        next = dlsym(RTLD_NEXT, #name)
+/* libc's functions that the library's own are put before. Another library's constructor may call them before look_up(). */
+#define FUNCTIONS(F) \
+    F(write) F(send) F(sendto) F(writev) F(sendmsg) F(connect) F(pthread_create) F(pthread_sigmask) F(sigprocmask) F(sigsuspend) \
+    F(ppoll) F(pselect) F(epoll_pwait) F(sigaction) F(signal)
+#define FIELD(name) typeof(&name) name;
+static struct {
+    FUNCTIONS(FIELD)
+} next_of;
+#define NEXT(name) typeof(&name) next = next_of.name ? next_of.name : (next_of.name = dlsym(RTLD_NEXT, #name))
 
 /* Of threads that send at once none has a place in the order: nothing more is told of such a connection. */
 static int senders[OWN], is_out_of_order[OWN];
@@ -321,10 +326,15 @@ static int of_program(struct dl_phdr_info *about, size_t size, void *end)
 
 static int is_of_libxcb(void *caller)
 {
-    Dl_info about;
+    Dl_info about = {0};
+    struct found found = {0};
+    /* dladdr takes the lock of the loader. */
+    if (!find_object)
+        dladdr(caller, &about);
+    else if (!find_object(caller, &found) && found.map)
+        about.dli_fname = found.map->l_name;
     /* libxcb-<hash>.so is that of a wheel of Python. */
-    return dladdr(caller, &about) && about.dli_fname
-           && (strstr(about.dli_fname, "/libxcb.so") || strstr(about.dli_fname, "/libxcb-"));
+    return about.dli_fname && (strstr(about.dli_fname, "/libxcb.so") || strstr(about.dli_fname, "/libxcb-"));
 }
 
 /* The number of the process's threads, and whether a filter (seccomp) may end it at a call that the filter does not know. */
@@ -339,6 +349,17 @@ static int is_simple(void)
     return strstr(status, "\nSeccomp:\t0\n") && strstr(status, "\nThreads:\t1\n");
 }
 
+/* Whether a handler of the program blocks the signal: a call that is handed over there would end the program. */
+static int is_blocked_by_handler(void)
+{
+    struct sigaction known;
+    for (int number = 1; number < _NSIG; number++)
+        if (!real_sigaction()(number, 0, &known) && known.sa_handler != SIG_DFL && known.sa_handler != SIG_IGN
+            && sigismember(&known.sa_mask, SIGSYS))
+            return 1;
+    return 0;
+}
+
 /* The kernel hands over the calls of the program's own file, of this thread and of those that it makes. Another thread's
  * calls would be missing in the count of requests. */
 static void begin_dispatch(void *libc)
@@ -347,7 +368,7 @@ static void begin_dispatch(void *libc)
     dl_iterate_phdr(of_program, &end);
     /* All libraries lie above the program; a handler of the program's own stays. */
     struct sigaction handler = {.sa_sigaction = handed_over, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_RESTART}, known;
-    if (!end || end >= (uint64_t)handed_over || end >= (uint64_t)libc || !is_simple() || real_sigaction()(SIGSYS, 0, &known)
+    if (!end || end >= (uint64_t)handed_over || end >= (uint64_t)libc || !is_simple() || is_blocked_by_handler() || real_sigaction()(SIGSYS, 0, &known)
         || known.sa_handler != SIG_DFL || real_sigaction()(SIGSYS, &handler, 0))
         return;
     program_end = end;
