@@ -52,8 +52,8 @@ impl KeyCodes {
         let keys = self.clients.entry(client).or_default();
         let known = keys.get(&key).copied();
         let same = known.filter(|known| {
-            // A second event about the same press, or a repeating key, whose presses each have a release.
-            !is_press || (time.is_some() && known.time == time)
+            // The release of a press, a second event about either, or a repeating key, whose presses each have a release.
+            known.is_down && !is_press || time.is_some() && known.time == time
         });
         let code = match same {
             Some(known) => known.code,
@@ -128,6 +128,8 @@ mod tests {
         let presses = [100, 140, 180].map(|time| code(true, time));
         assert!(presses[0] != presses[1] && presses[1] != presses[2]);
         assert_eq!(code(false, 200), presses[2]);
+        // Releases without presses differ, too.
+        assert!(code(false, 240) != presses[2] && code(false, 280) != code(false, 320));
     }
 
     #[test]
