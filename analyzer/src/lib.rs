@@ -61,7 +61,7 @@ pub use comparisons::difference::{
     ValuesReport, chances,
 };
 pub use comparisons::divergence::{
-    ClientDivergence, ContextMessage, ContextRow, DetailedDivergence, DisplayStreams, Divergence,
+    ClientDivergence, ContextMessage, ContextRow, DifferenceKinds, DisplayStreams, Divergence,
     DivergenceContext, DivergenceReport, MessageDetails, MissingReply, ReceivedDifference,
     RepeatedRequest, RequestAnswers, RequestDifference, RequestSide, ServerClosed, UnequalRequests,
 };

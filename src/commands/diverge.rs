@@ -1,13 +1,15 @@
 //! `x11prof diverge`: the first difference between one program's sessions on two servers.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use x11prof_analyzer::{
-    ContextRow, DetailedDivergence, DisplayStreams, Divergence, DivergenceReport, MessageDetails,
+    ContextRow, DifferenceKinds, DisplayStreams, Divergence, DivergenceReport, MessageDetails,
+    Observation,
 };
-use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, record};
+use x11prof_proxy::{DEFAULT_QUEUE_BYTES, RecordConfig, Target, received_signal, record};
 use x11prof_views::divergence as views;
 
 use super::html;
@@ -82,9 +84,10 @@ fn diverge(arguments: &Diverge) -> Outcome {
 struct Compared<'a> {
     paths: [&'a Path; 2],
     streams: [DisplayStreams; 2],
-    found: DetailedDivergence,
-    again: Vec<DetailedDivergence>,
-    other_again: Vec<DetailedDivergence>,
+    divergence: Divergence,
+    details: [MessageDetails; 2],
+    again: Vec<DifferenceKinds>,
+    other_again: Vec<DifferenceKinds>,
 }
 
 impl Compared<'_> {
@@ -98,10 +101,12 @@ impl Compared<'_> {
             )));
         }
         let again = sides.again.iter();
-        let again = again.map(|path| detailed([paths[0], path], &streams[0]));
+        let again = again.map(|path| kinds([paths[0], path], &streams[0]));
+        let divergence = Divergence::new(&streams[0], &streams[1]);
         let mut compared = Compared {
             again: again.collect::<Result<_, _>>()?,
-            found: with_details(Divergence::new(&streams[0], &streams[1]), paths)?,
+            details: details(divergence.details(), paths)?,
+            divergence,
             other_again: Vec::new(),
             paths,
             streams,
@@ -115,38 +120,31 @@ impl Compared<'_> {
     /// Reads another recording on the other server: the differences that it does not have are left out.
     fn add_other_again(&mut self, path: &Path) -> Result<(), CommandError> {
         let paths = [self.paths[0], path];
-        self.other_again.push(detailed(paths, &self.streams[0])?);
+        self.other_again.push(kinds(paths, &self.streams[0])?);
         Ok(())
     }
 
     fn report(&self) -> DivergenceReport {
-        let (divergence, details) = &self.found;
-        divergence.report(&self.streams[0], details, &self.again, &self.other_again)
+        let (details, reference) = (&self.details, &self.streams[0]);
+        let (again, other_again) = (&self.again, &self.other_again);
+        self.divergence
+            .report(reference, details, again, other_again)
     }
 
     /// Returns the messages around each client's first difference.
     fn context(&self, report: &DivergenceReport) -> Result<Vec<Vec<ContextRow>>, CommandError> {
         let [reference, other] = &self.streams;
-        let context = self.found.0.context(report, [reference, other]);
+        let context = self.divergence.context(report, [reference, other]);
         let found = details(context.details(), self.paths)?;
         Ok(context.rows(&found))
     }
 }
 
-/// Returns the differences of the second recording from the reference, which has the given streams.
-fn detailed(
-    paths: [&Path; 2],
-    reference: &DisplayStreams,
-) -> Result<DetailedDivergence, CommandError> {
-    with_details(Divergence::new(reference, &streams(paths[1])?), paths)
-}
-
-fn with_details(
-    divergence: Divergence,
-    paths: [&Path; 2],
-) -> Result<DetailedDivergence, CommandError> {
+/// Returns the kinds of differences of the second recording from the reference, which has the given streams.
+fn kinds(paths: [&Path; 2], reference: &DisplayStreams) -> Result<DifferenceKinds, CommandError> {
+    let divergence = Divergence::new(reference, &streams(paths[1])?);
     let details = details(divergence.details(), paths)?;
-    Ok((divergence, details))
+    Ok(divergence.kinds(&details))
 }
 
 /// Compares the messages that the clients of a recording and of its replay received.
@@ -160,7 +158,7 @@ pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceRepor
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
     let mut streams = DisplayStreams::default();
     let pass = Pass::open(path, None)?.tell_missing();
-    pass.run(|observation| streams.observe(observation))?;
+    read(pass, |observation| streams.observe(observation))?;
     Ok(streams)
 }
 
@@ -170,10 +168,24 @@ fn details(
 ) -> Result<[MessageDetails; 2], CommandError> {
     for (details, path) in [(&mut reference, paths[0]), (&mut other, paths[1])] {
         if !details.is_complete() {
-            Pass::open(path, None)?.run(|observation| details.observe(observation))?;
+            read(Pass::open(path, None)?, |observation| {
+                details.observe(observation)
+            })?;
         }
     }
     Ok([reference, other])
+}
+
+/// Calls `on` for each observation of a pass, until a signal comes after a recording of this process.
+fn read(pass: Pass, mut on: impl FnMut(&Observation<'_>)) -> Result<(), CommandError> {
+    pass.run_until(|observation| {
+        on(observation);
+        match received_signal() {
+            Some(_) => ControlFlow::Break(()),
+            None => ControlFlow::Continue(()),
+        }
+    })?;
+    CommandError::check_signals()
 }
 
 /// Returns the names of two files, without folders and extensions if the shortened names still differ.

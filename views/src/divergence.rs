@@ -21,6 +21,8 @@ const VALUE: usize = 60;
 /// Returns the text of the report: the first difference of each client, and the received messages that differ earlier.
 /// `names` are the names of the two recordings.
 pub fn text(report: &DivergenceReport, names: [&str; 2], page: &Page) -> String {
+    let names = names.map(plain);
+    let names = names.each_ref().map(|name| &**name);
     let text = page.answer(verdict(report, names).iter().map(|line| plain(line)), 2);
     format!("{text}{}", differences(report, names, page))
 }

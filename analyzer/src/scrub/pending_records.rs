@@ -218,7 +218,7 @@ fn keep_header(direction: Direction, at: u64, waiting: &mut PendingRecord) -> u6
         (Direction::ToServer, _) if at == 0 => 12,
         // The length is 0 if an extended length follows.
         (Direction::ToServer, [_, _, 0, 0, ..]) => 8,
-        (Direction::ToServer, [_, _, _, _, ..]) => 4,
+        (Direction::ToServer, _) => 4,
         (Direction::ToClient, [code, rest @ ..])
             if at > 0 && *code > 1 && *code & 0x7F != GENERIC_EVENT =>
         {

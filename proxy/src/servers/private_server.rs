@@ -240,7 +240,9 @@ impl Drop for PrivateServer {
         let file = self.authority_file.as_os_str().as_encoded_bytes();
         if words.split(|byte| *byte == 0).any(|word| word == file) {
             let pid = i32::try_from(server).ok().and_then(Pid::from_raw);
-            let _ = pid.map(|pid| kill_process(pid, Signal::TERM));
+            for signal in [Signal::TERM, Signal::CONT] {
+                let _ = pid.map(|pid| kill_process(pid, signal));
+            }
         }
     }
 }

@@ -138,8 +138,12 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
     for (server, target) in servers {
         let trace = output(arguments, &server, 1);
         refuse_input(Some(&trace), [path.as_path()])?;
-        // The file of an earlier replay must not be compared if this one fails.
-        let _ = ResultPath::of(&trace).map(|trace| std::fs::remove_file(trace.path()));
+        // The file of an earlier replay is kept, but must not be compared if this one fails.
+        if let Ok(earlier) = ResultPath::of(&trace) {
+            let mut old = earlier.path().as_os_str().to_owned();
+            old.push(".old");
+            let _ = std::fs::rename(earlier.path(), old);
+        }
         let failed = match play(arguments, &server, target, &trace) {
             // If the server hung or died, the messages in the incomplete trace are still compared.
             Err(error) if !error.is_server_not_started() && trace.exists() => Some(error),

@@ -74,11 +74,18 @@ impl Divergence {
         report: &DivergenceReport,
         displays: [&DisplayStreams; 2],
     ) -> DivergenceContext {
+        let mut steps = self.alignment_steps;
         let clients = report.clients.iter();
-        DivergenceContext(clients.map(|one| self.rows(one, displays)).collect())
+        let rows = clients.map(|one| self.rows(one, displays, &mut steps));
+        DivergenceContext(rows.collect())
     }
 
-    fn rows(&self, client: &ClientDivergence, displays: [&DisplayStreams; 2]) -> Vec<ContextRow> {
+    fn rows(
+        &self,
+        client: &ClientDivergence,
+        displays: [&DisplayStreams; 2],
+        steps: &mut u64,
+    ) -> Vec<ContextRow> {
         let pair = &self.pairs[client.pair];
         let indices = [pair.reference, pair.other];
         let clients = [0, 1].map(|side| &displays[side].clients[indices[side]]);
@@ -88,7 +95,7 @@ impl Divergence {
         let first = requests.chain(received).min();
         let request = first.map_or(clients[0].requests.len(), |first| first as usize);
         let [left, right] = clients.map(request_hashes);
-        let equal = align(&left, &right, &mut 0).equal;
+        let equal = align(&left, &right, steps).equal;
         let next = equal.partition_point(|(at, _)| *at < request);
         let partner = match equal.get(next) {
             Some((at, partner)) if *at == request => *partner,

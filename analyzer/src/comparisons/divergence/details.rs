@@ -19,6 +19,8 @@ pub(super) type Place = (usize, u32);
 /// checksum.
 const MOST_FIELDS: usize = 2048;
 const MOST_OF_ALL: usize = 400_000;
+/// Maximum number of bytes of all kept texts and paths.
+const MOST_TEXT: usize = 64 << 20;
 
 /// The maximum length of a text that is kept, in bytes. A longer text is shortened, and has a checksum.
 const LONGEST_TEXT: usize = 4096;
@@ -40,8 +42,8 @@ pub struct MessageDetails {
     wanted: FxHashMap<Place, ()>,
     streams: DisplayStreams,
     found: BTreeMap<Place, Fields>,
-    /// The number of fields in `found`.
-    kept: usize,
+    /// The number of fields in `found`, and the bytes of their texts and paths.
+    kept: (usize, usize),
 }
 
 impl MessageDetails {
@@ -65,8 +67,15 @@ impl MessageDetails {
             && self.wanted.remove(&place).is_some()
         {
             let fields = self.fields(seen);
-            if self.kept + fields.len() <= MOST_OF_ALL {
-                self.kept += fields.len();
+            let text = fields
+                .iter()
+                .map(|(path, field)| path.len() + field.text.len());
+            let kept = (
+                self.kept.0 + fields.len(),
+                self.kept.1 + text.sum::<usize>(),
+            );
+            if kept.0 <= MOST_OF_ALL && kept.1 <= MOST_TEXT {
+                self.kept = kept;
                 self.found.insert(place, fields);
             }
         }

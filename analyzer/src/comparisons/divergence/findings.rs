@@ -19,8 +19,9 @@ use crate::text::units::duration_ms;
 /// The maximum length in bytes of a request's text in which values are searched, to limit the time.
 const LONG_REQUEST: usize = 4096;
 
-/// The differences between two recordings, and the fields of the messages in both.
-pub type DetailedDivergence = (Divergence, [MessageDetails; 2]);
+/// The kinds of differences between two recordings.
+#[derive(Debug, Clone, Default)]
+pub struct DifferenceKinds(BTreeSet<Varying>);
 
 /// A kind of difference that also occurs between two recordings of the same server. So it does not show a difference
 /// between servers.
@@ -31,25 +32,37 @@ enum Varying {
     Message(String, Symbol),
 }
 
+impl Varying {
+    /// True if this kind of difference is the `other` one in another run. Of two events in another order either may be the
+    /// moved one.
+    fn repeats(&self, other: &Varying) -> bool {
+        match (self, other) {
+            (Varying::Field(client, _, path), Varying::Field(of, _, moved))
+                if path == ReceivedDifference::MOVED && moved == ReceivedDifference::MOVED =>
+            {
+                client == of
+            }
+            _ => self == other,
+        }
+    }
+}
+
 impl Divergence {
-    /// Creates the report. `details` are the fields of the differing messages. Left out are differences that also occur
-    /// in `again`, the differences of further recordings of the reference, and those that any of `other_again` lacks, the
-    /// differences of further recordings on the other server.
+    /// Creates the report. `details` are the fields of the differing messages. Left out are differences of the kinds in
+    /// `again`, those of further recordings of the reference, and of kinds that any of `other_again` lacks, those of further
+    /// recordings on the other server.
     pub fn report(
         &self,
         reference: &DisplayStreams,
         details: &[MessageDetails; 2],
-        again: &[DetailedDivergence],
-        other_again: &[DetailedDivergence],
+        again: &[DifferenceKinds],
+        other_again: &[DifferenceKinds],
     ) -> DivergenceReport {
-        let varying = again.iter();
-        let mut varying: BTreeSet<Varying> = varying
-            .flat_map(|(divergence, details)| divergence.varying(details))
-            .collect();
-        for (divergence, of_again) in other_again {
-            let repeated = divergence.varying(of_again);
-            let all = self.varying(details).into_iter();
-            varying.extend(all.filter(|kind| !repeated.contains(kind)));
+        let varying = again.iter().flat_map(|kinds| &kinds.0);
+        let mut varying: BTreeSet<Varying> = varying.cloned().collect();
+        for repeated in other_again {
+            let all = self.kinds(details).0.into_iter();
+            varying.extend(all.filter(|kind| !repeated.0.iter().any(|one| one.repeats(kind))));
         }
         // The numbers of differences that vary, and of requests in them.
         let mut left_out = (0, 0);
@@ -74,8 +87,8 @@ impl Divergence {
         }
     }
 
-    /// Returns the kinds of all differences.
-    fn varying(&self, details: &[MessageDetails; 2]) -> BTreeSet<Varying> {
+    /// Returns the kinds of all differences. `details` are the fields of the differing messages.
+    pub fn kinds(&self, details: &[MessageDetails; 2]) -> DifferenceKinds {
         let mut all = BTreeSet::new();
         for pair in &self.pairs {
             let requests = pair.requests.iter().flat_map(|hunk| &hunk.names);
@@ -86,7 +99,7 @@ impl Divergence {
                 }
             }
         }
-        all
+        DifferenceKinds(all)
     }
 
     fn client(

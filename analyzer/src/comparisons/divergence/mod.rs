@@ -26,7 +26,7 @@ use alignment::{Alignment, Hunk, align};
 pub use context::{ContextMessage, ContextRow, DivergenceContext};
 pub use details::MessageDetails;
 use details::Place;
-pub use findings::DetailedDivergence;
+pub use findings::DifferenceKinds;
 use meaning::PairedIds;
 pub use report::{
     ClientDivergence, DivergenceReport, MissingReply, ReceivedDifference, RepeatedRequest,
