@@ -7,6 +7,7 @@ use super::bytes::{from, split};
 use super::events::{
     LAST_CORE_EVENT, core_event, key_event, modifiers, without_contents, without_modifiers,
 };
+use super::keys::KeySource;
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
@@ -103,7 +104,7 @@ impl Replacements {
     ) {
         let order = event.order;
         if event.code <= LAST_CORE_EVENT {
-            return core_event(&mut self.keys, client, order, bytes);
+            return core_event(&mut self.keys, client, KeySource::Core, order, bytes);
         }
         let name = event.name.as_str();
         if !is_known(name) || !is_decoded {
@@ -119,8 +120,11 @@ impl Replacements {
                 "KeyPress" | "KeyRelease" | "RawKeyPress" | "RawKeyRelease" => {
                     let is_press = name.ends_with("Press");
                     if let Some(key) = order.u32(bytes, 16) {
-                        let time = order.u32(bytes, 12);
-                        let code = self.keys.code(client, key, is_press, time);
+                        let source = KeySource::Xi2 {
+                            device: order.u16(bytes, 10).unwrap_or_default(),
+                            is_raw: name.starts_with("Raw"),
+                        };
+                        let code = self.keys.code(client, source, key, is_press);
                         order.put_u32(bytes, 16, u32::from(code));
                     }
                 }
@@ -132,11 +136,13 @@ impl Replacements {
                 "DeviceValuator" => modifiers(order, from(bytes, 4)),
                 // Laid out as the core's.
                 "DeviceKeyPress" | "DeviceKeyRelease" => {
+                    let is_press = name == "DeviceKeyPress";
                     key_event(
                         &mut self.keys,
                         client,
+                        KeySource::Device,
                         order,
-                        name == "DeviceKeyPress",
+                        is_press,
                         bytes,
                     );
                 }

@@ -4,7 +4,7 @@ use x11prof_protocol::ByteOrder;
 use x11prof_trace::ConnectionId;
 
 use super::bytes::{from, split};
-use super::keys::KeyCodes;
+use super::keys::{KeyCodes, KeySource};
 
 /// The event code of KeyPress (protocol, appendix "Encoding").
 pub(super) const KEY_PRESS: u8 = 2;
@@ -20,12 +20,13 @@ pub(super) const LAST_CORE_EVENT: u8 = 34;
 pub(super) fn core_event(
     keys: &mut KeyCodes,
     client: ConnectionId,
+    source: KeySource,
     order: ByteOrder,
     bytes: &mut [u8],
 ) {
     match bytes.first().map(|code| code & 0x7F) {
         Some(code @ (KEY_PRESS | KEY_RELEASE)) => {
-            key_event(keys, client, order, code == KEY_PRESS, bytes);
+            key_event(keys, client, source, order, code == KEY_PRESS, bytes);
         }
         Some(BUTTON_PRESS..=LEAVE_NOTIFY) => without_modifiers(order, bytes),
         Some(KEYMAP_NOTIFY) => from(bytes, 1).fill(0),
@@ -46,13 +47,13 @@ pub(super) fn without_contents(bytes: &mut [u8]) {
 pub(super) fn key_event(
     keys: &mut KeyCodes,
     client: ConnectionId,
+    source: KeySource,
     order: ByteOrder,
     is_press: bool,
     bytes: &mut [u8],
 ) {
-    let time = order.u32(bytes, 4);
     if let Some(key) = bytes.get_mut(1) {
-        *key = keys.code(client, u32::from(*key), is_press, time);
+        *key = keys.code(client, source, u32::from(*key), is_press);
     }
     without_modifiers(order, bytes);
 }
@@ -80,7 +81,7 @@ mod tests {
     use x11prof_protocol::ByteOrder;
     use x11prof_trace::ConnectionId;
 
-    use super::{KeyCodes, core_event};
+    use super::{KeyCodes, KeySource, core_event};
 
     #[test]
     fn key_codes_in_sent_events_of_extensions_are_removed() {
@@ -88,7 +89,8 @@ mod tests {
         let mut event = [7; 32];
         event[..4].copy_from_slice(&[67, 38, 1, 0]);
         let mut keys = KeyCodes::new(8);
-        core_event(&mut keys, ConnectionId(1), ByteOrder::Little, &mut event);
+        let (client, source) = (ConnectionId(1), KeySource::Sent);
+        core_event(&mut keys, client, source, ByteOrder::Little, &mut event);
         assert_eq!(event[..4], [67, 0, 1, 0]);
         assert_eq!(event[4..], [0; 28]);
     }

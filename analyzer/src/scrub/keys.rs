@@ -1,30 +1,35 @@
 //! Key codes that do not reveal the key. Each press gets a new code from a rotating range; its release gets the same
-//! code, so that reports still find the actions. A repeat without a release (XKB's detectable autorepeat) counts as a
-//! press: many programs receive no releases.
+//! code, so that reports still find the actions. Presses of one key at one time are not equal either: programs send keys with a
+//! fixed time, and fast ones send several in a millisecond.
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::ConnectionId;
 
 /// The smallest valid key code (protocol, section "Keyboards").
 const FIRST: u8 = 8;
+/// Maximum number of keys of a client that can be down.
+const MOST_DOWN: usize = 1024;
 
-/// The keys of a client, by key code.
-type Keys = FxHashMap<u32, Key>;
-
-/// The current replacement codes of keys, for each client that receives key events.
-#[derive(Debug)]
-pub(super) struct KeyCodes {
-    clients: FxHashMap<ConnectionId, Keys>,
-    next: u8,
+/// The kind of an event about a key. A client may receive several kinds of events about one press, in any order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum KeySource {
+    /// The core events KeyPress and KeyRelease.
+    Core,
+    /// SendEvent by the client.
+    Sent,
+    /// XTEST's FakeInput by the client.
+    Fake,
+    /// The events of the X Input Extension 1.
+    Device,
+    /// The events of XI2 for a device.
+    Xi2 { device: u16, is_raw: bool },
 }
 
-/// A key that was pressed at least once.
-#[derive(Debug, Clone, Copy)]
-struct Key {
-    code: u8,
-    is_down: bool,
-    /// The server's time in the key's last event, in milliseconds; `None` if unknown.
-    time: Option<u32>,
+/// The codes of the keys that are down, for each client that receives key events.
+#[derive(Debug)]
+pub(super) struct KeyCodes {
+    clients: FxHashMap<ConnectionId, FxHashMap<(KeySource, u32), u8>>,
+    next: u8,
 }
 
 impl KeyCodes {
@@ -35,53 +40,33 @@ impl KeyCodes {
         }
     }
 
-    /// The replacement code for an event about `key`; `time` is the server's time in the event, in milliseconds. 0,
-    /// which is not a key, is kept.
+    /// The replacement code for an event about `key`. 0, which is not a key, is kept.
     pub(super) fn code(
         &mut self,
         client: ConnectionId,
+        source: KeySource,
         key: u32,
         is_press: bool,
-        time: Option<u32>,
     ) -> u8 {
         if key == 0 {
             return 0;
         }
-        // Programs that send keys to a window give them no time (CurrentTime).
-        let time = time.filter(|time| *time != 0);
-        let keys = self.clients.entry(client).or_default();
-        let known = keys.get(&key).copied();
-        let same = known.filter(|known| {
-            // The release of a press, a second event about either, or a repeating key, whose presses each have a release.
-            known.is_down && !is_press || time.is_some() && known.time == time
-        });
-        let code = match same {
-            Some(known) => known.code,
-            None => {
-                // A code that no other pressed key has; there are more codes than fingers.
-                let is_taken = |code| keys.values().any(|key| key.is_down && key.code == code);
-                for _ in FIRST..=u8::MAX {
-                    self.next = self.next.checked_add(1).unwrap_or(FIRST);
-                    if !is_taken(self.next) {
-                        break;
-                    }
-                }
-                self.next
-            }
-        };
-        // Key codes have one byte. XI2 has room for larger codes, which no server uses.
-        if keys.len() < 256 || known.is_some() {
-            let is_down = is_press;
-            keys.insert(
-                key,
-                Key {
-                    code,
-                    is_down,
-                    time,
-                },
-            );
+        let down = self.clients.entry(client).or_default();
+        let known = down.remove(&(source, key));
+        if let Some(known) = known.filter(|_| !is_press) {
+            return known;
         }
-        code
+        // A code that no other pressed key has; there are more codes than fingers.
+        for _ in FIRST..=u8::MAX {
+            self.next = self.next.checked_add(1).unwrap_or(FIRST);
+            if !down.values().any(|code| *code == self.next) {
+                break;
+            }
+        }
+        if is_press && down.len() < MOST_DOWN {
+            down.insert((source, key), self.next);
+        }
+        self.next
     }
 
     pub(super) fn closed(&mut self, client: ConnectionId) {
@@ -93,18 +78,17 @@ impl KeyCodes {
 mod tests {
     use x11prof_trace::ConnectionId;
 
-    use super::KeyCodes;
+    use super::{KeyCodes, KeySource};
 
     #[test]
     fn press_and_release_share_a_code_and_presses_differ() {
         let mut codes = KeyCodes::new(250);
-        let mut code = |key, is_press, time| codes.code(ConnectionId(1), key, is_press, Some(time));
+        let mut code = |key, is_press| codes.code(ConnectionId(1), KeySource::Core, key, is_press);
         let mut seen = Vec::new();
-        for time in 0..300 {
-            let (a, b) = (code(38, true, 10 * time), code(56, true, 10 * time + 1));
+        for _ in 0..300 {
+            let (a, b) = (code(38, true), code(56, true));
             assert_ne!(a, b);
-            assert_eq!(code(38, false, 10 * time + 2), a);
-            assert_eq!(code(56, false, 10 * time + 3), b);
+            assert_eq!([code(38, false), code(56, false)], [a, b]);
             assert!(a >= 8 && b >= 8);
             seen.push(a);
         }
@@ -112,35 +96,24 @@ mod tests {
     }
 
     #[test]
-    fn autorepeating_key_keeps_its_code() {
+    fn presses_without_releases_and_releases_without_presses_differ() {
         let mut codes = KeyCodes::new(0);
-        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
-        let first = code(true, 100);
-        assert_eq!([code(false, 600), code(true, 600)], [first; 2]);
-        assert_eq!(code(false, 700), first);
-        assert_ne!(code(true, 900), first);
-    }
-
-    #[test]
-    fn presses_without_releases_differ() {
-        let mut codes = KeyCodes::new(0);
-        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
-        let presses = [100, 140, 180].map(|time| code(true, time));
+        let mut code = |is_press| codes.code(ConnectionId(1), KeySource::Core, 38, is_press);
+        let presses = [(); 3].map(|()| code(true));
         assert!(presses[0] != presses[1] && presses[1] != presses[2]);
-        assert_eq!(code(false, 200), presses[2]);
-        // Releases without presses differ, too.
-        assert!(code(false, 240) != presses[2] && code(false, 280) != code(false, 320));
+        assert_eq!(code(false), presses[2]);
+        assert!(code(false) != presses[2] && code(false) != code(false));
+        assert_eq!(codes.code(ConnectionId(1), KeySource::Core, 0, true), 0);
     }
 
     #[test]
-    fn duplicate_press_keeps_its_code() {
+    fn events_of_each_kind_have_their_own_codes() {
         let mut codes = KeyCodes::new(0);
-        let mut code = |is_press, time| codes.code(ConnectionId(1), 38, is_press, Some(time));
-        assert_eq!(code(true, 100), code(true, 100));
-        let up = code(false, 150);
-        assert_eq!(up, code(false, 150));
-        let mut unknown = |is_press| codes.code(ConnectionId(2), 9, is_press, Some(0));
-        assert_ne!(unknown(false), 9);
-        assert_ne!(unknown(true), unknown(true));
+        let kinds = [false, true].map(|is_raw| KeySource::Xi2 { device: 3, is_raw });
+        let mut code =
+            |kind: usize, is_press| codes.code(ConnectionId(1), kinds[kind], 38, is_press);
+        let (raw, plain) = (code(1, true), code(0, true));
+        assert_ne!(raw, plain);
+        assert_eq!([code(1, false), code(0, false)], [raw, plain]);
     }
 }

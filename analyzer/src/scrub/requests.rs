@@ -6,6 +6,7 @@ use x11prof_trace::ConnectionId;
 
 use super::bytes::{from, split};
 use super::events::{self, KEY_PRESS, KEY_RELEASE};
+use super::keys::KeySource;
 use super::replacements::Replacements;
 use super::well_known::{is_atom, is_font, is_known};
 
@@ -36,7 +37,7 @@ impl Replacements {
             "SetFontPath" => self.strings(from(body, 4), |_| false),
             "SendEvent" => {
                 if let Some(event) = body.get_mut(8..40) {
-                    events::core_event(&mut self.keys, client, order, event);
+                    events::core_event(&mut self.keys, client, KeySource::Sent, order, event);
                 }
             }
             "QueryTextExtents" => self.secrets.drawn_wide(from(body, 4)),
@@ -81,7 +82,8 @@ impl Replacements {
                 match *kind {
                     KEY_PRESS | KEY_RELEASE => {
                         let is_press = *kind == KEY_PRESS;
-                        *detail = self.keys.code(client, u32::from(*detail), is_press, None);
+                        let key = u32::from(*detail);
+                        *detail = self.keys.code(client, KeySource::Fake, key, is_press);
                     }
                     // Buttons and motion.
                     4..=6 => {}
