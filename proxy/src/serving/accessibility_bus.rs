@@ -4,10 +4,12 @@
 //! that no longer exists.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::process::geteuid;
 use x11rb_protocol::protocol::xproto::{
     AtomEnum, DeletePropertyRequest, GetPropertyRequest, InternAtomRequest,
 };
@@ -71,7 +73,7 @@ fn is_of_recording(address: &str, served: &str) -> bool {
     };
     let bus = match connect_at_once(Path::new(path)) {
         Ok(bus) => bus,
-        Err(error) => return error != Errno::AGAIN,
+        Err(error) => return has_ended(Path::new(path), error),
     };
     let pid = Peer::of(&bus).and_then(|peer| peer.pid);
     let environment = pid.and_then(|pid| fs::read(format!("/proc/{pid}/environ")).ok());
@@ -82,9 +84,17 @@ fn is_of_recording(address: &str, served: &str) -> bool {
         .any(|variable| variable == display.as_bytes())
 }
 
+/// True if nobody serves the socket at `path`, and not only this process cannot reach it, as in a container: its folder
+/// is here, and belongs to the user.
+fn has_ended(path: &Path, error: Errno) -> bool {
+    let folder = path.parent().and_then(|folder| fs::metadata(folder).ok());
+    matches!(error, Errno::NOENT | Errno::CONNREFUSED)
+        && folder.is_some_and(|folder| folder.uid() == geteuid().as_raw())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_of_recording;
+    use super::{Errno, has_ended, is_of_recording};
     use std::os::unix::net::UnixListener;
 
     #[test]
@@ -93,6 +103,8 @@ mod tests {
         let path = dir.path().join("bus");
         let address = format!("unix:path={},guid=12", path.display());
         assert!(is_of_recording(&address, ":1000"));
+        assert!(!has_ended(&path, Errno::ACCESS));
+        assert!(!has_ended(&path.join("of/another/machine"), Errno::NOENT));
         let listener = UnixListener::bind(&path).unwrap();
         // From the second connection on the queue is full.
         rustix::net::listen(&listener, 0).unwrap();

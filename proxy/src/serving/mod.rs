@@ -16,7 +16,7 @@ use x11prof_trace::Control;
 use crate::capture::handler_times::HandlerTimes;
 use crate::capture::request_stacks::{self, RequestStacks};
 use crate::display::authority::{self, Cookie};
-use crate::display::display_name::DisplayName;
+use crate::display::display_name::{DisplayName, Endpoint};
 use crate::display::link;
 use crate::display::listener::{self, Claimed};
 use crate::display::server_info::{self, DisplayInfo};
@@ -154,7 +154,9 @@ pub(crate) fn record(
     // No more clients are accepted.
     drop(listening);
     // Only if a client is still connected, there may be an accessibility bus, whose helper stays connected.
-    let may_have_bus = private.is_none() && !display.connections.none_open();
+    // The address on another machine's display may be that of a bus there.
+    let is_local = *display.link.name().endpoint() == Endpoint::Local;
+    let may_have_bus = private.is_none() && is_local && !display.connections.none_open();
     display.end();
     if let failed @ 2.. = display.failed_setups.load(Ordering::Relaxed) {
         let what = format!("{failed} connections had no valid setup");
