@@ -162,14 +162,14 @@ fn who(report: &ProfileReport) -> String {
     }
 }
 
-/// Returns a line such as `Capturing stacks used 6.85 ms of the clients' CPU time`; `None` if the overhead is small or
+/// Returns a line such as `Capturing stacks: up to 6.85 ms of the clients' CPU time`; `None` if the overhead is small or
 /// unknown.
 fn stacks(report: &ProfileReport) -> Option<String> {
     let took = report.client_and_server.stacks_ms?;
     let of_clients = percent(took, report.total.client_cpu_ms?);
     (of_clients >= LEAST_PERCENT).then(|| {
         format!(
-            "Capturing stacks used {} of the clients' CPU time",
+            "Capturing stacks: up to {} of the clients' CPU time",
             duration(took)
         )
     })

@@ -131,7 +131,9 @@ struct setup {
 enum { CALLERS = 1 << 10, INITIAL = 256, REACH = 1 << 27 };
 static void begin(void);
 
-/* Other C libraries than glibc have neither. */
+/* glibc has pthread_atfork in no library that is shared; others have none of the rest. */
+int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+int pthread_atfork(void (*)(void), void (*)(void), void (*)(void)) __attribute__((weak));
 int dladdr1(const void *, Dl_info *, void **, int) __attribute__((weak));
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -162,6 +164,11 @@ static int is_silent;
 static struct known *newest;
 /* The process whose thread learns a stack; a child has its parent's. */
 static int learner;
+/* This process, and its main thread. The program may have restricted its system calls unseen, so later there are few. */
+static int process;
+static pthread_t main_thread;
+/* The number of threads that tell a stack. */
+static int inside;
 static __thread int busy __attribute__((tls_model("initial-exec")));
 
 /* The functions of the libraries that the program itself needs, and the addresses of all that was loaded with it. */
@@ -286,6 +293,7 @@ static void begin(void)
         is_silent = 1;
         return;
     }
+    process = getpid();
     void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
     if (!unwinder)
         return;
@@ -437,24 +445,25 @@ static uint32_t add_stack(const struct walk *walk)
     return define(A_STACK, number, count | whole, frames, sizeof frames[0] * count) ? number : 0;
 }
 
-static uint64_t ran(void)
+/* Without a system call, so it is more than the thread's CPU time where another one runs in between. */
+static uint64_t now(void)
 {
     struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(CLOCK_MONOTONIC, &time);
     return 1000000000ULL * time.tv_sec + time.tv_nsec;
 }
 
 /* Unwinds a stack, and keeps the places of its return addresses. */
 static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
-    int nobody = 0, self = getpid(), other = learner;
+    int nobody = 0, self = process, other = learner;
     /* Another thread learns, or did when this process was forked off. */
     if (!__atomic_compare_exchange_n(&learner, &nobody, self, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
         if (other && other != self)
             __atomic_compare_exchange_n(&learner, &other, 0, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
         return 0;
     }
-    uint64_t since = ran();
+    uint64_t since = now();
     static struct walk walk;
     memset(&walk, 0, sizeof walk);
     walk.from = from, walk.last = newest && newest->thread == pthread_self() ? newest : 0;
@@ -474,7 +483,7 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
             known->returns[0].at = &known->pc;
         __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
     }
-    __atomic_fetch_add(&shared->learned, ran() - since, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&shared->learned, now() - since, __ATOMIC_RELAXED);
     __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
     return stack;
 }
@@ -502,7 +511,7 @@ static int is_own_stack(uint64_t at)
     pthread_attr_t about;
     void *low = 0;
     size_t size = 0;
-    if (!own_stack.high && getpid() == syscall(SYS_gettid)) {
+    if (!own_stack.high && pthread_equal(pthread_self(), main_thread)) {
         /* No other memory is so near: the kernel leaves room for the main stack. */
         own_stack.high = &__libc_stack_end ? (uint64_t)__libc_stack_end : UINT64_MAX;
         own_stack.low = &__libc_stack_end ? own_stack.high - REACH : 0;
@@ -520,7 +529,9 @@ static inline uint32_t stack_at(struct place_of_call from)
     if (busy || is_silent || !shared || !is_own_stack((uint64_t)from.at))
         return 0;
     busy = 1;
-    uint32_t stack = stack_of(from);
+    __atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
+    uint32_t stack = __atomic_load_n(&is_silent, __ATOMIC_SEQ_CST) ? 0 : stack_of(from);
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_SEQ_CST);
     busy = 0;
     return stack;
 }
@@ -568,11 +579,22 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
 
 #include "own_connection.h"
 
+static void forked(void)
+{
+    process = is_silent ? process : getpid();
+    inside = 0;
+}
+
 /* Later the lock of the loader may be held by a thread that waits for this one. */
 __attribute__((constructor)) static void look_up(void)
 {
 #define LOOK_UP(name) next_of.name = dlsym(RTLD_NEXT, #name);
     FUNCTIONS(LOOK_UP)
+    main_thread = pthread_self();
+    if (__register_atfork)
+        __register_atfork(0, 0, forked, 0);
+    else if (pthread_atfork)
+        pthread_atfork(0, 0, forked);
     for (int i = 0; i < REALS; i++)
         reals[i] = dlsym(RTLD_NEXT, names[i]);
     if (!reals[GET_REQUEST] && !reals[SEND_REQUEST])

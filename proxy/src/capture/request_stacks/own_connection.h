@@ -206,11 +206,14 @@ static void end_dispatch(void)
         own[i].fd = -1;
 }
 
-/* From now on the library makes no system call of its own: the program may permit itself certain ones only. */
+/* From now on the library makes no system call of its own: the program may permit itself, and its other threads, certain ones
+ * only. */
 static void fall_silent(void)
 {
-    is_silent = 1;
+    __atomic_store_n(&is_silent, 1, __ATOMIC_SEQ_CST);
     end_dispatch();
+    for (int times = 0; times < PATIENCE_MS && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) > busy; times++)
+        poll(0, 0, 1);
 }
 
 static int is_restriction(long call, long option)
