@@ -11,10 +11,13 @@ const MODIFIERS: [&str; 2] = ["mods", "group"];
 /// The length of the fixed part of an XI2 event, in bytes, is below this.
 const LONGEST_EVENT: usize = 128;
 
-/// For each kind of request with its length of the header, and for each kind of event, the offsets of the bytes before the
-/// last list that are cleared.
+/// The kind of a request or event, the length of the request's header, and true if no list begins in the bytes after the
+/// fixed part, which then are unused.
+type Kind = (Symbol, usize, bool);
+
+/// For each kind of request and of event, the offsets of the bytes before the last list that are cleared.
 #[derive(Debug, Default)]
-pub(super) struct ClearedBytes(FxHashMap<(Symbol, usize), Vec<usize>>);
+pub(super) struct ClearedBytes(FxHashMap<Kind, Vec<usize>>);
 
 impl ClearedBytes {
     /// Zeroes the unused bytes of a request; `bytes` is the whole request.
@@ -24,17 +27,12 @@ impl ClearedBytes {
         extensions: &Extensions,
         bytes: &mut [u8],
     ) {
-        let key = (request.name, request.header_len);
-        match request.fixed_len(extensions) {
-            // Without a list it is not known whether one begins in the bytes up to the next multiple of four.
-            Some(len) if len % 4 != 0 && bytes.len() <= len.next_multiple_of(4) => {
-                zero(
-                    bytes,
-                    &unused_bytes(request, extensions).unwrap_or_default(),
-                );
-            }
-            _ => _ = self.clear(key, bytes, || unused_bytes(request, extensions)),
-        }
+        let is_short = request
+            .fixed_len(extensions)
+            .is_some_and(|len| len % 4 != 0 && bytes.len() <= len.next_multiple_of(4));
+        let is_empty = is_short && !has_items(request, extensions);
+        let kind = (request.name, request.header_len, is_empty);
+        self.clear(kind, bytes, || unused_bytes(request, extensions));
     }
 
     /// Zeroes the modifiers of a generic event; `bytes` is the whole event. Returns false if it cannot be decoded.
@@ -44,21 +42,23 @@ impl ClearedBytes {
         extensions: &Extensions,
         bytes: &mut [u8],
     ) -> bool {
-        self.clear((event.name, 0), bytes, || modifier_bytes(event, extensions))
+        self.clear((event.name, 0, false), bytes, || {
+            modifier_bytes(event, extensions)
+        })
     }
 
     fn clear(
         &mut self,
-        key: (Symbol, usize),
+        kind: Kind,
         bytes: &mut [u8],
         found: impl FnOnce() -> Option<Vec<usize>>,
     ) -> bool {
-        if !self.0.contains_key(&key)
+        if !self.0.contains_key(&kind)
             && let Some(found) = found()
         {
-            self.0.insert(key, found);
+            self.0.insert(kind, found);
         }
-        let known = self.0.get(&key);
+        let known = self.0.get(&kind);
         known.is_some_and(|offsets| {
             zero(bytes, offsets);
             true
@@ -72,6 +72,18 @@ fn zero(bytes: &mut [u8], offsets: &[usize]) {
             *byte = 0;
         }
     }
+}
+
+/// True if the request has a list or text that is not empty.
+fn has_items(request: &Request<'_>, extensions: &Extensions) -> bool {
+    let Ok(Value::Fields(fields)) = Message::Request(*request).fields(extensions) else {
+        return false;
+    };
+    fields.iter().any(|(_, value)| match value {
+        Value::List(items) => !items.is_empty(),
+        Value::Text(text) => !text.is_empty(),
+        _ => false,
+    })
 }
 
 /// A byte is unused if the decoded fields are the same for each of its values. `None` if the request cannot be decoded.
@@ -194,12 +206,14 @@ mod tests {
     fn unused_bytes_before_a_list_are_cleared_also_after_an_empty_list() {
         let mut earlier = ClearedBytes::default();
         // OpenFont: the id, the length, two unused bytes, the name.
-        for name in [&b""[..], b"6x13", b""] {
+        for name in [&b""[..], b"6x13", b"", b"6x13"] {
             let len = name.len() as u8;
             let (head, unused) = ([1, 0, 0, 0, len, 0], [77, 78]);
             let body = [&head[..], &unused, name].concat();
             let (_, after) = cleared_after(&mut earlier, 4, ("OpenFont", 45, 0), &body);
             assert_eq!(after, [&head[..], &[0, 0], name].concat());
+            // The bytes are looked for once for each kind, which takes many decodings.
+            assert!(earlier.0.len() <= 2);
         }
     }
 
