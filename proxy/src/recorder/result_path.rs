@@ -24,6 +24,19 @@ pub struct ResultPath {
     is_nameless: bool,
 }
 
+/// Renames the file at `path` to `FILE.old`. An empty file is not kept.
+///
+/// # Errors
+/// Fails if there is a file that cannot be renamed.
+pub(super) fn keep_as_old(path: &Path) -> io::Result<()> {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    let mut old = path.as_os_str().to_owned();
+    old.push(".old");
+    fs::rename(path, old)
+}
+
 impl ResultPath {
     /// Resolves `path`. The last part need not exist. If it is a link, its target is replaced and the link is kept.
     ///
@@ -38,6 +51,14 @@ impl ResultPath {
             _folder: folder,
             is_nameless,
         })
+    }
+
+    /// Renames the file to `FILE.old`, if there is one that is not empty.
+    ///
+    /// # Errors
+    /// Fails if the file cannot be renamed.
+    pub fn keep_as_old(&self) -> io::Result<()> {
+        keep_as_old(&self.path)
     }
 
     /// The path for system calls: `/proc/self/fd/N/NAME`, where `N` is the folder's descriptor.

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_setfl, flock, open};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::result_path::{ResultPath, is_ours, shown};
+use super::result_path::{ResultPath, is_ours, keep_as_old, shown};
 
 /// The maximum number of attempts to lock the temporary file. An attempt fails if another recorder renames or removes
 /// the file meanwhile.
@@ -103,10 +103,7 @@ impl TraceFile {
                 shown(&name.beside).display()
             )
         };
-        // An empty file is not kept as an older trace.
-        if fs::symlink_metadata(&name.path).is_ok_and(|found| found.len() > 0) {
-            fs::rename(&name.path, with_suffix(&name.path, ".old")).map_err(failed)?;
-        }
+        keep_as_old(&name.path).map_err(failed)?;
         fs::rename(&name.beside, &name.path).map_err(failed)?;
         name.beside.clone_from(&name.path);
         Ok(())
@@ -268,12 +265,6 @@ fn beside(path: &Path) -> io::Result<PathBuf> {
     hidden.push(name);
     hidden.push(".recording");
     Ok(path.with_file_name(hidden))
-}
-
-fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }
 
 #[cfg(test)]

@@ -139,11 +139,8 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
         let trace = output(arguments, &server, 1);
         refuse_input(Some(&trace), [path.as_path()])?;
         // The file of an earlier replay is kept, but must not be compared if this one fails.
-        if let Ok(earlier) = ResultPath::of(&trace) {
-            let mut old = earlier.path().as_os_str().to_owned();
-            old.push(".old");
-            let _ = std::fs::rename(earlier.path(), old);
-        }
+        let earlier = ResultPath::of(&trace).and_then(|earlier| earlier.keep_as_old());
+        earlier.map_err(|error| CommandError::file(&trace, error))?;
         let failed = match play(arguments, &server, target, &trace) {
             // If the server hung or died, the messages in the incomplete trace are still compared.
             Err(error) if !error.is_server_not_started() && trace.exists() => Some(error),
