@@ -56,6 +56,17 @@ pub(super) struct Connection {
     pub(super) is_over: bool,
 }
 
+/// The error of a read that ended without a byte after [`PATIENCE`].
+fn silent(error: io::Error) -> io::Error {
+    match error.kind() {
+        ErrorKind::WouldBlock => {
+            let seconds = PATIENCE.as_secs();
+            io::Error::other(format!("the server did not reply within {seconds} s"))
+        }
+        _ => error,
+    }
+}
+
 impl Connection {
     /// Connects to the display with its authorization cookie. Returns the connection and the display's reply to the
     /// setup request, which has at least 8 bytes.
@@ -79,10 +90,11 @@ impl Connection {
         let request = setup_request(order, cookie.as_ref());
         connection.write(&request, None)?;
         let mut answer = vec![0; 8];
-        connection.stream.read_exact(&mut answer)?;
+        connection.stream.read_exact(&mut answer).map_err(silent)?;
         let more = 4 * usize::from(order.u16(&answer, 6).unwrap_or(0));
         answer.resize(8 + more, 0);
-        connection.stream.read_exact(&mut answer[8..])?;
+        let rest = connection.stream.read_exact(&mut answer[8..]);
+        rest.map_err(silent)?;
         connection.stream.set_nonblocking(true)?;
         Ok((connection, answer))
     }
