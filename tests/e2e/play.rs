@@ -5,8 +5,9 @@ use std::process::Stdio;
 
 use serde_json::Value;
 use x11rb::connection::Connection as _;
+use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{
-    AtomEnum, ConnectionExt as _, CreateWindowAux, InputFocus, PropMode, WindowClass,
+    AtomEnum, ConnectionExt as _, CreateWindowAux, EventMask, InputFocus, PropMode, WindowClass,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 use x11rb::wrapper::ConnectionExt as _;
@@ -362,6 +363,47 @@ fn keys_are_withheld_if_another_window_has_the_focus() {
     let line = place.run(&run).failed_with_one_line(1);
     let said = "before action 2 (key a): the focus is in another client's window, not in \"XTerm\"";
     assert!(line.contains(said), "{line}");
+}
+
+/// The program may take a while to show its window, and other programs open windows at any time.
+#[test]
+fn keys_are_not_typed_into_a_later_window_of_another_program() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let program = "touch started; while [ ! -e go ]; do sleep 0.02; done; exec xterm -e sh -c cat";
+    let run = words(&[
+        &["type", "abc", "--format", "json", "--display"],
+        &[&server.display, "--yes", "--", "sh", "-c", program],
+    ]);
+    let mut command = place.x11prof(&run);
+    let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
+    until("the program", || {
+        place.path("started").exists().then_some(())
+    });
+    let window = x.generate_id().expect("an id");
+    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS | EventMask::FOCUS_CHANGE);
+    let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
+    x.create_window(0, window, root, 500, 500, 90, 90, 0, input, 0, &aux)
+        .expect("a request");
+    let (name, string) = (AtomEnum::WM_NAME, AtomEnum::STRING);
+    x.change_property8(PropMode::REPLACE, window, name, string, b"other")
+        .expect("a request");
+    x.map_window(window).expect("a request");
+    x.sync().expect("the server answers");
+    place.write("go", b"");
+    wait(&mut child, "x11prof type");
+    let mut result = String::new();
+    let mut stdout = child.stdout.take().expect("a pipe");
+    std::io::Read::read_to_string(&mut stdout, &mut result).expect("text");
+    let result: Value = serde_json::from_str(&result).expect("JSON");
+    assert_eq!(latencies(&result).len(), 3, "{result}");
+    while let Some(event) = x.poll_for_event().expect("a connection") {
+        // Each client receives MappingNotify.
+        let is_input = !matches!(event, Event::MappingNotify(_));
+        assert!(!is_input, "the other window received {event:?}");
+    }
 }
 
 /// Toolkits show completion lists in popups that do not receive the keys.

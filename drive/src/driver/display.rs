@@ -22,6 +22,7 @@ use x11rb::protocol::xtest::ConnectionExt as _;
 
 use super::connection::{BoundedConnection, connect, gone};
 use super::keyboard::Keyboard;
+use super::processes::is_descendant;
 use crate::DriveError;
 use crate::action::{Place, WindowName};
 
@@ -49,6 +50,8 @@ pub(super) struct Display {
     focused: HashSet<Window>,
     /// Windows that existed before the driver started the program. Searches skip them.
     before: HashSet<Window>,
+    /// True if searches also skip windows of processes that the driver has not started.
+    is_own_only: bool,
 }
 
 /// A visible window of a client.
@@ -114,19 +117,28 @@ impl Display {
             take_focus,
             focused: HashSet::new(),
             before: HashSet::new(),
+            is_own_only: false,
         })
     }
 
-    /// Excludes the windows that exist now from later searches, because they belong to other programs.
-    pub(super) fn leave_out_what_is_there(&mut self) -> Result<(), DriveError> {
+    /// Excludes windows of other programs from later searches: the windows that exist now, and later windows of
+    /// processes that the driver has not started.
+    pub(super) fn leave_out_other_programs(&mut self) -> Result<(), DriveError> {
         let windows = self.windows()?.into_iter();
         self.before = windows.map(|window| window.id).collect();
+        self.is_own_only = true;
         Ok(())
     }
 
-    /// The id of the process whose client owns the window (X-Resource, "QueryClientIds"). Fails if the server does
+    /// True if searches skip the window, because its client is another program. A client whose process the server does
+    /// not report may be the program.
+    fn is_left_out(&self, window: Window) -> bool {
+        self.is_own_only && self.process(window).is_some_and(|pid| !is_descendant(pid))
+    }
+
+    /// The id of the process whose client owns the window (X-Resource, "QueryClientIds"). `None` if the server does
     /// not report a process, as for a client on another machine.
-    pub(super) fn process(&self, window: Window) -> Result<Pid, DriveError> {
+    pub(super) fn process(&self, window: Window) -> Option<Pid> {
         let spec = ClientIdSpec {
             client: window,
             mask: ClientIdMask::LOCAL_CLIENT_PID,
@@ -144,10 +156,7 @@ impl Display {
             parse_reply::<QueryClientIdsRequest<'_>, QueryClientIdsReply>(&request, reply.as_ref())
         });
         let mut ids = ids.into_iter().flat_map(|reply| reply.ids);
-        let pid = ids.find_map(|id| Pid::from_raw(i32::try_from(*id.value.first()?).ok()?));
-        pid.ok_or_else(|| {
-            DriveError::Display(format!("has window {window:#x} from another machine"))
-        })
+        ids.find_map(|id| Pid::from_raw(i32::try_from(*id.value.first()?).ok()?))
     }
 
     /// Waits until the user clicks a client's window, also inside a window manager's frame, and returns the window.
@@ -208,7 +217,8 @@ impl Display {
         Ok(())
     }
 
-    /// The visible windows of clients, the topmost last; without those that existed before the program.
+    /// The visible windows of clients, the topmost last; without those of other programs if the driver has started the
+    /// program.
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
         self.search(self.screen.root, 0, &mut found)?;
@@ -241,6 +251,9 @@ impl Display {
                 None => self.text(child, AtomEnum::WM_NAME.into())?,
             };
             if class.is_some() || title.is_some() {
+                if self.is_left_out(child) {
+                    continue;
+                }
                 let class = class.unwrap_or_default().to_owned();
                 found.push(ClientWindow {
                     id: child,
@@ -253,7 +266,11 @@ impl Display {
             if depth < DEPTH {
                 self.search(child, depth + 1, found)?;
             }
-            if depth == 0 && found.len() == known && !of.override_redirect {
+            if depth == 0
+                && found.len() == known
+                && !of.override_redirect
+                && self.has_own(child, depth)?
+            {
                 let class = String::new();
                 found.push(ClientWindow {
                     id: child,
@@ -263,6 +280,23 @@ impl Display {
             }
         }
         Ok(())
+    }
+
+    /// True if searches do not skip the window or a window inside it.
+    fn has_own(&self, window: Window, depth: usize) -> Result<bool, DriveError> {
+        if !self.is_left_out(window) {
+            return Ok(true);
+        }
+        let tree = match depth < DEPTH {
+            true => ask!(self.x.query_tree(window)),
+            false => None,
+        };
+        for child in tree.into_iter().flat_map(|tree| tree.children) {
+            if self.has_own(child, depth + 1)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// False if a child of the root window is outside the screen, like window managers' helper windows, or has been destroyed.

@@ -98,10 +98,16 @@ impl InputInjector {
         };
         let program = match (subject, fixed) {
             (Subject::Command(command), _) => {
-                display.leave_out_what_is_there()?;
+                display.leave_out_other_programs()?;
                 Program::start(command)?
             }
-            (_, window) => Program::There(display.process(window.unwrap_or_default())?),
+            (_, window) => {
+                let window = window.unwrap_or_default();
+                let pid = display.process(window);
+                Program::There(pid.ok_or_else(|| {
+                    DriveError::Display(format!("has window {window:#x} from another machine"))
+                })?)
+            }
         };
         Ok(InputInjector {
             program,

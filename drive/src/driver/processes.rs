@@ -169,6 +169,22 @@ fn descendants(pid: Pid) -> Vec<Pid> {
     all
 }
 
+/// True if this process has started the process `pid`, or a process that has.
+pub(super) fn is_descendant(mut pid: Pid) -> bool {
+    let own = rustix::process::getpid();
+    // Bounded, because process ids that are reused during the search may form a circle.
+    for _ in 0..MOST {
+        let parent =
+            stat(&format!("/proc/{pid}")).and_then(|stat| stat.split(' ').nth(1)?.parse().ok());
+        match parent.and_then(Pid::from_raw) {
+            Some(parent) if parent == own => return true,
+            Some(parent) => pid = parent,
+            None => return false,
+        }
+    }
+    false
+}
+
 /// True if a process has ended but was not reaped by its parent.
 fn is_dead(pid: Pid) -> bool {
     matches!(state(&format!("/proc/{pid}")), None | Some('Z' | 'X'))
@@ -176,10 +192,14 @@ fn is_dead(pid: Pid) -> bool {
 
 /// The state of the process or thread with this folder (proc(5), "stat"); `None` if there is none.
 fn state(folder: &str) -> Option<char> {
+    stat(folder)?.chars().next()
+}
+
+/// The fields from the state on of the process or thread with this folder (proc(5), "stat").
+fn stat(folder: &str) -> Option<String> {
     let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
-    // The state follows the name, which may contain any characters in parentheses.
-    let (_, rest) = stat.rsplit_once(") ")?;
-    rest.chars().next()
+    // The name before them may contain any characters in parentheses.
+    stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }
 
 fn threads(pid: Pid) -> Vec<String> {
