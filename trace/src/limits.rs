@@ -10,6 +10,8 @@ const MOST_RUN: u64 = 1 << 60;
 /// The maximum value of one time or count that analyses add up: 2⁴⁴ ns (five hours), or the same number of requests or
 /// bytes. The sum of a million such values does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
+/// The largest offset of a block in its stream, in bytes. The sum of an offset and a length does not overflow.
+const MOST_OFFSET: u64 = 1 << 60;
 
 /// Checks that the record's times and counts are plausible for a recording that started at `began`.
 ///
@@ -18,7 +20,7 @@ const MOST_OF_ONE: u64 = 1 << 44;
 pub fn check_limits(record: &Record, began: Timestamp) -> Result<(), &'static str> {
     let near = |time: Timestamp| time.as_nanos().abs_diff(began.as_nanos()) <= REACH;
     let is_plausible = match record {
-        Record::Block(block) => near(block.time),
+        Record::Block(block) => near(block.time) && block.offset <= MOST_OFFSET,
         Record::Control(time, control) => near(*time) && has_plausible_figures(control, near),
         Record::Schedule(switches) => switches.iter().all(|switch| near(switch.time)),
         Record::HandlerTimes(times) => {
@@ -71,5 +73,29 @@ fn has_plausible_figures(control: &Control, near: impl Fn(Timestamp) -> bool) ->
                 && paced.all(|one| is_near(&one.sent_ns) && is_near(&one.came_ns))
         }
         _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_limits;
+    use crate::{Block, ConnectionId, Direction, Record, Timestamp};
+
+    #[test]
+    fn offset_that_overflows_with_a_length_is_refused() {
+        let check = |offset| {
+            let block = Block {
+                connection: ConnectionId(1),
+                direction: Direction::ToServer,
+                time: Timestamp::from_nanos(5),
+                offset,
+                wire_len: 1,
+                fds: 0,
+                gaps: Vec::new(),
+                bytes: vec![1].into(),
+            };
+            check_limits(&Record::Block(block), Timestamp::from_nanos(1))
+        };
+        assert!(check(1 << 60).is_ok() && check(u64::MAX).is_err());
     }
 }
