@@ -56,13 +56,9 @@ impl KeyCodes {
         if let Some(known) = known.filter(|_| !is_press) {
             return known;
         }
-        // A code that no other pressed key has; there are more codes than fingers.
-        for _ in FIRST..=u8::MAX {
-            self.next = self.next.checked_add(1).unwrap_or(FIRST);
-            if !down.values().any(|code| *code == self.next) {
-                break;
-            }
-        }
+        // The next code depends on the number of presses only. If it depended on the keys that are down, it would reveal which keys
+        // a client without releases has pressed twice.
+        self.next = self.next.checked_add(1).unwrap_or(FIRST);
         if is_press && down.len() < MOST_DOWN {
             down.insert((source, key), self.next);
         }
@@ -104,6 +100,17 @@ mod tests {
         assert_eq!(code(false), presses[2]);
         assert!(code(false) != presses[2] && code(false) != code(false));
         assert_eq!(codes.code(ConnectionId(1), KeySource::Core, 0, true), 0);
+    }
+
+    #[test]
+    fn codes_of_presses_do_not_depend_on_the_keys() {
+        let codes = |key: fn(u32) -> u32| {
+            let mut codes = KeyCodes::new(0);
+            let client = ConnectionId(1);
+            let mut code = |press| codes.code(client, KeySource::Core, key(press), true);
+            (0..600).map(&mut code).collect::<Vec<_>>()
+        };
+        assert_eq!(codes(|press| 9 + press % 7), codes(|_| 116));
     }
 
     #[test]
