@@ -25,10 +25,12 @@ enum Lists {
         inner: usize,
         element: usize,
     },
+    /// XI2's devices from byte 32 on, each with its classes. Their number is the CARD16 at byte 8.
+    Devices,
     /// The reply to XInput's GetDeviceControl. Among the kinds of control only DEVICE_RESOLUTION, 1, has a count.
     Control,
 }
-use Lists::{Control, Counted, Groups, Image, PictFormats, Single};
+use Lists::{Control, Counted, Devices, Groups, Image, PictFormats, Single};
 
 /// True if the lists of a request can fit in the request. `body` is the bytes after its header.
 pub(crate) fn request_fits(
@@ -70,6 +72,7 @@ fn fits(lists: &Lists, order: ByteOrder, bytes: &[u8]) -> bool {
             inner,
             element,
         } => groups_fit(order, bytes, count, [fixed, inner, element]).unwrap_or(false),
+        Devices => devices_fit(order, bytes).unwrap_or(false),
         Control => match order.u16(bytes, 32) {
             Some(1) => order
                 .u32(bytes, 36)
@@ -112,6 +115,46 @@ fn groups_fit(
         at = elements.checked_mul(element)?.checked_add(at + fixed)?;
     }
     Some(at <= bytes.len())
+}
+
+/// True if the classes of all devices in the reply to XIQueryDevice end within `bytes`; `None` if a field is missing.
+fn devices_fit(order: ByteOrder, bytes: &[u8]) -> Option<bool> {
+    let mut at = 32;
+    for _ in 0..order.u16(bytes, 8)? {
+        let [classes, name] = [at + 6, at + 8].map(|at| order.u16(bytes, at));
+        at += 12 + usize::from(name?).next_multiple_of(4);
+        at = classes_end(order, bytes, at, classes?)?;
+    }
+    Some(at <= bytes.len())
+}
+
+/// True if the classes of XI2's event DeviceChanged end within `bytes`.
+pub(crate) fn device_changed_fits(order: ByteOrder, bytes: &[u8]) -> bool {
+    let classes = order.u16(bytes, 16);
+    let end = classes.and_then(|classes| classes_end(order, bytes, 32, classes));
+    end.is_some_and(|end| end <= bytes.len())
+}
+
+/// The end of the `count` device classes from `at` on (XI2.h, xXIAnyInfo and the types after it). `None` if a field is
+/// missing, or if a class is longer than the length that it states in units of 4 bytes: `x11rb-protocol` 0.14 finds the
+/// next class by this length, but reads the whole class.
+fn classes_end(order: ByteOrder, bytes: &[u8], mut at: usize, count: u16) -> Option<usize> {
+    const KEYS: u16 = 0;
+    const BUTTONS: u16 = 1;
+    for _ in 0..count {
+        let [kind, length, elements] = [0, 2, 6].map(|field| order.u16(bytes, at + field));
+        let (length, elements) = (4 * usize::from(length?), usize::from(elements?));
+        let needed = match kind? {
+            KEYS => 8 + 4 * elements,
+            BUTTONS => 8 + 4 * elements.div_ceil(32) + 4 * elements,
+            _ => 8,
+        };
+        if length < needed {
+            return None;
+        }
+        at += length;
+    }
+    Some(at)
 }
 
 fn request_lists(extension: &str, opcode: u8) -> Lists {
@@ -206,6 +249,7 @@ fn reply_lists(extension: Option<&str>, opcode: u8) -> Lists {
         ("XInputExtension", 10) => Counted(&[8]),
         ("XInputExtension", 34) => Control,
         ("XInputExtension", 39 | 59) => Counted(&[16]),
+        ("XInputExtension", 48) => Devices,
         ("XVideo", 15..=17) => Counted(&[8]),
         ("XVideo-MotionCompensation", 1 | 8) => Counted(&[8]),
         ("XpExtension", 1 | 22) => Counted(&[8]),

@@ -8,12 +8,15 @@ use x11rb_protocol::x11_utils::{
     BigRequests, Request as AnyRequest, TryParse, parse_request_header,
 };
 
-use crate::counts::{reply_fits, request_fits};
+use crate::counts::{device_changed_fits, reply_fits, request_fits};
 use crate::header::GENERIC_EVENT;
 use crate::{ByteOrder, Event, Extensions, Reply, Request, ServerSetup, SetupStatus, swap};
 
 /// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
+
+/// The event DeviceChanged of XI2, the only event with nested lists.
+const DEVICE_CHANGED: (&str, &str, u8) = ("XInputExtension", "generic", 1);
 
 /// The reasons why a message could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -174,6 +177,10 @@ impl Event<'_> {
                 }
             }
         })?;
+        let is_device_changed = self.layout_key(extensions) == Some(DEVICE_CHANGED);
+        if is_device_changed && !device_changed_fits(ByteOrder::native(), &bytes) {
+            return Err(DecodeError::Lists);
+        }
         Ok(protocol::Event::parse(&bytes, extensions)?)
     }
 }
@@ -410,5 +417,47 @@ mod tests {
             Ok(AnyEvent::Expose(expose)) => assert_eq!(expose.window, 0x40_0001),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn device_classes_state_their_whole_length() {
+        let mut extensions = Extensions::new();
+        extensions.insert(Extension {
+            name: Symbol::new("XInputExtension"),
+            major: 131,
+            first_event: 0,
+            first_error: 0,
+        });
+        let half = u16::to_ne_bytes;
+        // Two classes of one key each, and of a touch device.
+        let class = |kind, length, elements| {
+            let fields = [half(kind), half(length), half(2), half(elements)];
+            [fields.concat(), vec![0; 4 * usize::from(kind == 0)]].concat()
+        };
+        let decode = |classes: [Vec<u8>; 3]| {
+            let classes = classes.concat();
+            let mut event = vec![35, 131, 0, 0];
+            event.extend((classes.len() as u32 / 4).to_ne_bytes());
+            event.extend([half(1), half(3)].concat());
+            event.extend([0; 4]);
+            event.extend(half(3));
+            event.resize(32, 0);
+            event.extend(classes);
+            let event = Event {
+                name: Symbol::new("an event"),
+                code: 35,
+                sent: false,
+                sequence: None,
+                order: ByteOrder::native(),
+                bytes: &event,
+                wire_len: event.len() as u64,
+            };
+            event.decode(&extensions).map(drop)
+        };
+        let whole = || class(0, 3, 1);
+        assert_eq!(decode([whole(), whole(), class(8, 2, 5)]), Ok(()));
+        let wrong = Err(DecodeError::Lists);
+        assert_eq!(decode([whole(), whole(), class(8, 0, 5)]), wrong);
+        assert_eq!(decode([class(0, 2, 1), whole(), class(8, 2, 5)]), wrong);
     }
 }
