@@ -177,6 +177,48 @@ fn a_plug_in_that_waits_for_a_request_while_it_loads_runs() {
 }
 
 #[test]
+fn a_program_with_requests_between_coroutines_runs() {
+    let place = Place::new();
+    let program = client(&place, "coroutine", &["-O1", "-g"]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let recorded = place.run(record.into_iter().chain([program.as_str()]));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+    let page = place.ok(["report", "--by", "function", "x11prof.mcap"]);
+    assert!(page.contains("ask_on_the_threads_stack"), "{page}");
+}
+
+#[test]
+fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests() {
+    let place = Place::new();
+    let plug_in = |name: &str| {
+        let options = [format!("-DPLUG_IN={name}"), "-shared".to_owned()];
+        let options = options.each_ref().map(String::as_str);
+        let made = client(&place, "unloaded", &options);
+        let library = place.path(&format!("{name}.so"));
+        std::fs::rename(made, &library).expect("a file");
+        library
+            .into_os_string()
+            .into_string()
+            .expect("a plain path")
+    };
+    let [first, second] = ["first", "second"].map(plug_in);
+    let program = client(&place, "unloaded", &[]);
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    let command = [&program, &first, &second].map(String::as_str);
+    let recorded = place.run(record.into_iter().chain(command));
+    assert_eq!(recorded.status(), Some(7), "{recorded}");
+    let functions = by_function(&place, "function");
+    let count = |name: &str| {
+        functions
+            .iter()
+            .find(|(one, ..)| one == name)
+            .map(|one| one.1)
+    };
+    assert_eq!(count("first [first]"), Some(50), "{functions:?}");
+    assert_eq!(count("second [second]"), Some(50), "{functions:?}");
+}
+
+#[test]
 fn a_program_with_address_sanitizer_runs() {
     let place = Place::new();
     let program = client(&place, "sandboxed", &["-g", "-fsanitize=address", "-DASAN"]);

@@ -1,4 +1,4 @@
-/* Makes a request on a connection of its own, permits itself to read, write and exit alone, and makes another request. The
+/* Makes a request on a connection of its own, and calls that fail, permits itself to read, write and exit alone, and makes another request. The
  * argument says by which call: prctl, seccomp, or prctl with the strict mode. */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <stdio.h>
@@ -66,7 +67,12 @@ int main(int count, char **arguments)
     (void)count;
     const char *how = arguments[1];
     struct sock_fprog program = {sizeof calls / sizeof *calls, calls};
+    struct iovec part = {"", 1};
+    void *volatile nowhere = (void *)8;
+    volatile int minus = -1;
     int x = connected(), before = ask_before(x), error;
+    if (writev(x, &part, minus) + write(x, nowhere, 4) + sendmsg(x, nowhere, 0) != -3)
+        return 10;
     if (!strcmp(how, "strict"))
         error = prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT);
     else if (!strcmp(how, "prctl"))

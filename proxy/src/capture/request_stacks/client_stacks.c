@@ -154,8 +154,9 @@ static struct known *buckets[BUCKETS];
 static unsigned char *known_memory;
 static uint64_t known_used;
 static struct {
-    struct link_map *map;
-    uint64_t begin, end; /* of its addresses; 0 where that is not known */
+    struct link_map *map; /* 0 where it has been unloaded */
+    void *dynamic;        /* an address of its own */
+    uint64_t begin, end;  /* of its addresses; 0 where that is not known */
     uint32_t number;
 } modules[MODULES];
 static int module_count, began;
@@ -339,8 +340,17 @@ static int define(uint32_t kind, uint32_t number, uint32_t count, const void *fr
     return 1;
 }
 
-/* The file of an address. dladdr1 looks the nearest symbol up as well, which takes longer than all the rest: glibc has had
- * _dl_find_object since 2.35. */
+/* The file of an address; 0 where there is none. dladdr1 looks the nearest symbol up as well, which takes longer than all the
+ * rest: glibc has had _dl_find_object since 2.35. */
+static struct link_map *map_of(void *address, struct found *found)
+{
+    Dl_info info;
+    *found = (struct found){0};
+    if (find_object)
+        return find_object(address, found) ? 0 : found->map;
+    return dladdr1 && dladdr1(address, &info, (void **)&found->map, RTLD_DL_LINKMAP) ? found->map : 0;
+}
+
 static uint32_t module_of(uint64_t pc, uint64_t *base)
 {
     for (int i = 0; i < module_count; i++)
@@ -348,12 +358,8 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
             *base = modules[i].map->l_addr;
             return modules[i].number;
         }
-    struct found found = {0};
-    Dl_info info;
-    if (find_object ? find_object((void *)pc, &found) != 0
-                    : !dladdr1 || !dladdr1((void *)pc, &info, (void **)&found.map, RTLD_DL_LINKMAP))
-        return NO_MODULE;
-    struct link_map *map = found.map;
+    struct found found;
+    struct link_map *map = map_of((void *)pc, &found);
     if (!map)
         return NO_MODULE;
     *base = map->l_addr;
@@ -373,6 +379,7 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
     if (!define(A_MODULE, number, count, name, count))
         return NO_MODULE;
     modules[module_count].map = map;
+    modules[module_count].dynamic = map->l_ld;
     modules[module_count].begin = (uint64_t)found.begin;
     modules[module_count].end = (uint64_t)found.end;
     modules[module_count++].number = number;
@@ -388,6 +395,29 @@ static inline int holds(const struct known *known, uint32_t from)
     return 1;
 }
 
+static __thread struct {
+    uint64_t low, high;
+} own_stack __attribute__((tls_model("initial-exec")));
+
+/* Whether an address is in the stack that the thread began with. A coroutine's stack is freed at any time, and another one may be
+ * in its place: what was read there once may not be memory any more. */
+static int is_own_stack(uint64_t at)
+{
+    pthread_attr_t about;
+    void *low = 0;
+    size_t size = 0;
+    if (!own_stack.high && pthread_equal(pthread_self(), main_thread)) {
+        /* No other memory is so near: the kernel leaves room for the main stack. */
+        own_stack.high = &__libc_stack_end ? (uint64_t)__libc_stack_end : UINT64_MAX;
+        own_stack.low = &__libc_stack_end ? own_stack.high - REACH : 0;
+    } else if (!own_stack.high && !pthread_getattr_np(pthread_self(), &about)) {
+        pthread_attr_getstack(&about, &low, &size);
+        pthread_attr_destroy(&about);
+        own_stack.low = (uint64_t)low, own_stack.high = own_stack.low + size;
+    }
+    return at >= own_stack.low && at < own_stack.high;
+}
+
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 {
     struct walk *walk = to;
@@ -400,8 +430,8 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
     if (at < walk->from.at)
         return _URC_NO_REASON;
     int is_first = walk->from.is_handed_over && at == walk->from.at;
-    /* Without its place an address cannot be looked at again: the stack ends early. */
-    if (walk->depth == DEPTH || (*at != pc && !is_first))
+    /* Without its place an address cannot be looked at again, nor on a coroutine's stack that may be freed: the stack ends early. */
+    if (walk->depth == DEPTH || (!is_first && (!is_own_stack((uint64_t)at) || *at != pc)))
         return _URC_END_OF_STACK;
     /* From a frame on that the last stack had, this one is the same: unwinding takes most of the time of a new stack. */
     const struct known *last = walk->last;
@@ -453,6 +483,11 @@ static uint64_t now(void)
     return 1000000000ULL * time.tv_sec + time.tv_nsec;
 }
 
+static uint64_t size_of_known(uint32_t depth)
+{
+    return sizeof(struct known) + sizeof((struct known *)0)->returns[0] * depth;
+}
+
 /* Unwinds a stack, and keeps the places of its return addresses. */
 static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
@@ -469,7 +504,7 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
     walk.from = from, walk.last = newest && newest->thread == pthread_self() ? newest : 0;
     uint32_t stack = 0;
     backtrace_by(step, &walk);
-    uint64_t size = sizeof(struct known) + sizeof((struct known *)0)->returns[0] * walk.depth;
+    uint64_t size = size_of_known(walk.depth);
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
         known_used += size;
@@ -498,29 +533,6 @@ static inline uint32_t stack_of(struct place_of_call from)
             && holds(known, 0))
             return known->stack;
     return learn(from, python, bucket);
-}
-
-static __thread struct {
-    uint64_t low, high;
-} own_stack __attribute__((tls_model("initial-exec")));
-
-/* Whether an address is in the stack that the thread began with. A coroutine's stack is freed at any time, and another one may be
- * in its place: what was read there once may not be memory any more. */
-static int is_own_stack(uint64_t at)
-{
-    pthread_attr_t about;
-    void *low = 0;
-    size_t size = 0;
-    if (!own_stack.high && pthread_equal(pthread_self(), main_thread)) {
-        /* No other memory is so near: the kernel leaves room for the main stack. */
-        own_stack.high = &__libc_stack_end ? (uint64_t)__libc_stack_end : UINT64_MAX;
-        own_stack.low = &__libc_stack_end ? own_stack.high - REACH : 0;
-    } else if (!own_stack.high && !pthread_getattr_np(pthread_self(), &about)) {
-        pthread_attr_getstack(&about, &low, &size);
-        pthread_attr_destroy(&about);
-        own_stack.low = (uint64_t)low, own_stack.high = own_stack.low + size;
-    }
-    return at >= own_stack.low && at < own_stack.high;
 }
 
 /* The number of the stack there; 0 where it is not told. */
@@ -553,6 +565,31 @@ static inline void note(uint32_t base, uint32_t sequence, struct place_of_call f
         tell(base, sequence, stack);
 }
 
+/* Forgets libraries that are no longer loaded, and the stacks with their addresses: other libraries may have them soon. */
+static void forget_unloaded(void)
+{
+    struct found found;
+    int nobody = 0;
+    if (!shared || is_silent || !__atomic_compare_exchange_n(&learner, &nobody, process, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return;
+    for (int i = 0; i < module_count; i++) {
+        if (!modules[i].map || map_of(modules[i].dynamic, &found) == modules[i].map)
+            continue;
+        uint64_t begin = modules[i].begin, end = modules[i].end ? modules[i].end : UINT64_MAX;
+        modules[i].map = 0;
+        modules[i].begin = modules[i].end = 0;
+        newest = 0;
+        for (uint64_t at = 0; at < known_used;) {
+            struct known *known = (void *)(known_memory + at);
+            at += size_of_known(known->depth);
+            for (uint32_t of = 0; of < known->depth; of++)
+                if (known->returns[of].value > begin && known->returns[of].value <= end)
+                    known->at = 0;
+        }
+    }
+    __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
+}
+
 /* The place of the function's own return address. */
 #define CALLER ((struct place_of_call){RETURNS, *RETURNS, 0})
 #define RETURNS ((uint64_t *)__builtin_dwarf_cfa() - 1)
@@ -578,6 +615,14 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
 }
 
 #include "own_connection.h"
+
+int dlclose(void *library)
+{
+    NEXT(dlclose);
+    int error = next(library);
+    forget_unloaded();
+    return error;
+}
 
 static void forked(void)
 {

@@ -5,7 +5,7 @@
  * kernel hands its thread's calls, those from the program's own file, to a handler of the library (Linux 5.11,
  * Documentation/admin-guide/syscall-user-dispatch.rst). */
 
-enum { OWN = 8, SETUP = 12, REPLY = 16, PATIENCE_MS = 1000, SHORT_MS = 20, SIGNALS = 100, BELOW = 256 };
+enum { OWN = 8, SETUP = 12, REPLY = 16, PATIENCE_MS = 1000, SHORT_MS = 20, SIGNALS = 100, BELOW = 256, ROOM = 8192 };
 enum { SET_DISPATCH = 59, DISPATCH_ON = 1, DISPATCHED = 2 }; /* linux/prctl.h, asm-generic/siginfo.h */
 
 /* A connection. The setup comes first, then requests. */
@@ -25,7 +25,7 @@ static uint64_t program_end; /* 0 where the program's calls are not handed over 
 /* libc's functions that the library's own are put before. Another library's constructor may call them before look_up(). */
 #define FUNCTIONS(F) \
     F(write) F(send) F(sendto) F(writev) F(sendmsg) F(connect) F(pthread_create) F(pthread_sigmask) F(sigprocmask) F(sigsuspend) \
-    F(ppoll) F(pselect) F(epoll_pwait) F(sigaction) F(signal)
+    F(ppoll) F(pselect) F(epoll_pwait) F(sigaction) F(signal) F(dlclose)
 #define FIELD(name) typeof(&name) name;
 static struct {
     FUNCTIONS(FIELD)
@@ -87,7 +87,7 @@ static void take(struct stream *stream, const uint8_t *bytes, uint64_t count, ui
     }
 }
 
-/* Takes so many bytes of what is sent. */
+/* Takes so many bytes of the parts. */
 static void take_parts(struct stream *stream, const struct iovec *parts, size_t count, uint64_t bytes, uint32_t stack)
 {
     for (; count-- && bytes; parts++) {
@@ -97,12 +97,13 @@ static void take_parts(struct stream *stream, const struct iovec *parts, size_t 
     }
 }
 
-/* Takes what was sent of `parts`, which were told with `before` as the state. */
-static void sent(struct stream *stream, struct stream before, const struct iovec *parts, size_t count, ssize_t bytes)
+/* Takes the bytes that were sent of `parts`, which are looked at if there are any: the kernel has checked them. Tells the stack
+ * of each request of which the first byte is among them. */
+static void sent(struct stream *stream, const struct iovec *parts, size_t count, ssize_t bytes, struct place_of_call frame)
 {
     int error = errno;
-    *stream = before;
-    take_parts(stream, parts, count, bytes < 0 ? 0 : bytes, 0);
+    if (bytes > 0)
+        take_parts(stream, parts, count, bytes, stream->has_base ? stack_at(frame) : 0);
     /* Where the program's own thread has the reply, waiting is in vain: the next time it is short. */
     static int patience = PATIENCE_MS;
     if (stream->is_set_up && !stream->has_base && !stream->left) {
@@ -126,13 +127,11 @@ static void sent(struct stream *stream, struct stream before, const struct iovec
     errno = error;
 }
 
-/* Sends by `send`, and tells the stack of each request of which the first byte is among `parts`. */
-#define TOLD(stream, parts, count, frame, send) \
+/* Sends by `send`, and tells the stacks. */
+#define TOLD(stream, parts, count, send) \
     ({ \
-        struct stream before = *(stream); \
-        take_parts((stream), (parts), (count), UINT64_MAX, (stream)->has_base ? stack_at(frame) : 0); \
         ssize_t bytes = send; \
-        sent((stream), before, (parts), (count), bytes); \
+        sent((stream), bytes > 0 ? (parts) : 0, bytes > 0 ? (count) : 0, bytes, CALLER); \
         bytes; \
     })
 
@@ -141,7 +140,7 @@ ssize_t write(int fd, const void *from, size_t size)
     NEXT(write);
     struct stream *stream = stream_of(fd);
     struct iovec part = {(void *)from, size};
-    return stream ? TOLD(stream, &part, 1, CALLER, next(fd, from, size)) : next(fd, from, size);
+    return stream ? TOLD(stream, &part, 1, next(fd, from, size)) : next(fd, from, size);
 }
 
 ssize_t send(int fd, const void *from, size_t size, int flags)
@@ -149,7 +148,7 @@ ssize_t send(int fd, const void *from, size_t size, int flags)
     NEXT(send);
     struct stream *stream = stream_of(fd);
     struct iovec part = {(void *)from, size};
-    return stream ? TOLD(stream, &part, 1, CALLER, next(fd, from, size, flags)) : next(fd, from, size, flags);
+    return stream ? TOLD(stream, &part, 1, next(fd, from, size, flags)) : next(fd, from, size, flags);
 }
 
 ssize_t sendto(int fd, const void *from, size_t size, int flags, const struct sockaddr *to, socklen_t length)
@@ -157,7 +156,7 @@ ssize_t sendto(int fd, const void *from, size_t size, int flags, const struct so
     NEXT(sendto);
     struct stream *stream = stream_of(fd);
     struct iovec part = {(void *)from, size};
-    return stream ? TOLD(stream, &part, 1, CALLER, next(fd, from, size, flags, to, length))
+    return stream ? TOLD(stream, &part, 1, next(fd, from, size, flags, to, length))
                   : next(fd, from, size, flags, to, length);
 }
 
@@ -165,14 +164,14 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 {
     NEXT(writev);
     struct stream *stream = stream_of(fd);
-    return stream ? TOLD(stream, parts, count, CALLER, next(fd, parts, count)) : next(fd, parts, count);
+    return stream ? TOLD(stream, parts, count, next(fd, parts, count)) : next(fd, parts, count);
 }
 
 ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
 {
     NEXT(sendmsg);
     struct stream *stream = stream_of(fd);
-    return stream ? TOLD(stream, message->msg_iov, message->msg_iovlen, CALLER, next(fd, message, flags))
+    return stream ? TOLD(stream, message->msg_iov, message->msg_iovlen, next(fd, message, flags))
                   : next(fd, message, flags);
 }
 
@@ -257,6 +256,13 @@ static int (*real_sigaction(void))(int, const struct sigaction *, struct sigacti
 
 enum { A_SYSCALL = 2 }; /* bytes of the instruction */
 
+/* Whether a call waits with signals blocked, of which a handler may make calls. */
+static int has_mask(long call, const greg_t *registers)
+{
+    return call == SYS_rt_sigsuspend || (call == SYS_ppoll && registers[REG_R10]) || (call == SYS_pselect6 && registers[REG_R9])
+           || ((call == SYS_epoll_pwait || call == SYS_epoll_pwait2) && registers[REG_R8]);
+}
+
 /* A system call of the program's own file. */
 static void handed_over(int signal, siginfo_t *about, void *context)
 {
@@ -264,8 +270,6 @@ static void handed_over(int signal, siginfo_t *about, void *context)
     greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
     long call = about->si_syscall, fd = registers[REG_RDI], count = registers[REG_RDX];
     const void *from = (const void *)registers[REG_RSI];
-    struct iovec part = {(void *)from, count};
-    const struct iovec *parts = &part;
     int error = errno;
     if (about->si_code != DISPATCHED) {
         /* Not of this library: as without it, the program ends. */
@@ -280,10 +284,10 @@ static void handed_over(int signal, siginfo_t *about, void *context)
         registers[REG_RIP] = (greg_t)call_again;
         return;
     }
-    int is_restricting = is_restriction(call, fd);
+    int is_restricting = is_restriction(call, fd), is_with_mask = has_mask(call, registers);
     if (is_restricting)
         fall_silent();
-    if (is_restricting || call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigprocmask || call == SYS_rt_sigaction) {
+    if (is_restricting || is_with_mask || call == SYS_clone || call == SYS_clone3 || call == SYS_vfork || call == SYS_rt_sigprocmask || call == SYS_rt_sigaction) {
         /* These change the stack, the signals or what is permitted: from now on the program makes its calls itself. The kernel tells the place
          * after the call. */
         end_dispatch();
@@ -291,12 +295,6 @@ static void handed_over(int signal, siginfo_t *about, void *context)
         errno = error;
         return;
     }
-    if (call == SYS_writev)
-        parts = from;
-    else if (call == SYS_sendmsg)
-        parts = ((const struct msghdr *)from)->msg_iov, count = ((const struct msghdr *)from)->msg_iovlen;
-    else
-        count = 1;
     int is_sent = call == SYS_write || call == SYS_sendto || call == SYS_writev || call == SYS_sendmsg;
     struct stream *stream = is_sent ? stream_of(fd) : 0;
     if (!stream) {
@@ -306,10 +304,14 @@ static void handed_over(int signal, siginfo_t *about, void *context)
         return;
     }
     struct place_of_call frame = {(uint64_t *)registers[REG_RSP] - 1, registers[REG_RIP], 1};
-    registers[REG_RAX] = TOLD(stream, parts, count, frame,
-                              syscall(call, fd, from, registers[REG_RDX], registers[REG_R10], registers[REG_R8], registers[REG_R9]));
-    if (registers[REG_RAX] < 0)
-        registers[REG_RAX] = -errno;
+    ssize_t bytes = syscall(call, fd, from, count, registers[REG_R10], registers[REG_R8], registers[REG_R9]);
+    registers[REG_RAX] = bytes < 0 ? -errno : bytes;
+    const struct msghdr *message = from;
+    struct iovec part = {(void *)from, count};
+    if (bytes > 0 && call == SYS_sendmsg)
+        sent(stream, message->msg_iov, message->msg_iovlen, bytes, frame);
+    else
+        sent(stream, call == SYS_writev ? from : &part, call == SYS_writev ? count : 1, bytes, frame);
     errno = error;
 }
 
@@ -526,3 +528,27 @@ __sighandler_t signal(int number, __sighandler_t handler)
     __sighandler_t old = next(number, handler);
     return number == SIGSYS && (void *)old == (void *)handed_over ? SIG_DFL : old;
 }
+
+/* Other functions that block the signal or set its handler: calls are handed over no more. */
+#define ENDS_DISPATCH(type, name, is_ending, parameters, arguments) \
+    type name parameters \
+    { \
+        static type(*next) parameters; \
+        if (is_ending) \
+            end_dispatch(); \
+        if (next || (next = dlsym(RTLD_NEXT, #name))) \
+            return next arguments; \
+        errno = ENOSYS; \
+        return (type)-1; \
+    }
+ENDS_DISPATCH(int, sighold, number == SIGSYS, (int number), (number))
+ENDS_DISPATCH(int, sigblock, 1, (int mask), (mask))
+ENDS_DISPATCH(int, sigsetmask, 1, (int mask), (mask))
+ENDS_DISPATCH(__sighandler_t, sigset, number == SIGSYS, (int number, __sighandler_t handler), (number, handler))
+ENDS_DISPATCH(__sighandler_t, __sysv_signal, number == SIGSYS, (int number, __sighandler_t handler), (number, handler))
+ENDS_DISPATCH(int, setcontext, sigismember(&context->uc_sigmask, SIGSYS), (const ucontext_t *context), (context))
+ENDS_DISPATCH(int, epoll_pwait2, set != 0,
+              (int fd, struct epoll_event *events, int most, const struct timespec *time, const sigset_t *set),
+              (fd, events, most, time, set))
+/* A call that is handed over needs more room. */
+ENDS_DISPATCH(int, sigaltstack, set && set->ss_size < ROOM, (const stack_t *set, stack_t *old), (set, old))
