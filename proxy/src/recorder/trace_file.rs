@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, fcntl_setfl, flock, open};
+use rustix::fs::{
+    CWD, FlockOperation, Mode, OFlags, RenameFlags, fcntl_setfl, flock, open, renameat_with,
+};
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
@@ -96,15 +98,20 @@ impl TraceFile {
         };
         // Renaming is tried only once, even if it fails.
         name.taken = true;
-        let failed = |error: io::Error| {
-            format!(
+        let renamed = keep_as_old(&name.path).and_then(|()| fs::rename(&name.beside, &name.path));
+        if let Err(error) = renamed {
+            // The next recording would overwrite the temporary file.
+            let mut other = name.path.as_os_str().to_owned();
+            other.push(format!(".{}", std::process::id()));
+            if renameat_with(CWD, &name.beside, CWD, &other, RenameFlags::NOREPLACE).is_ok() {
+                name.beside = other.into();
+            }
+            return Err(format!(
                 "{}: it cannot have that name: {error}; the trace is in {}",
                 shown(&name.path).display(),
                 shown(&name.beside).display()
-            )
-        };
-        keep_as_old(&name.path).map_err(failed)?;
-        fs::rename(&name.beside, &name.path).map_err(failed)?;
+            ));
+        }
         name.beside.clone_from(&name.path);
         Ok(())
     }
@@ -356,6 +363,28 @@ mod tests {
         trace.take_name().unwrap();
         assert_eq!(fs::metadata(&path).unwrap().len(), 0);
         assert_eq!(names(dir.path()), ["trace"]);
+    }
+
+    #[test]
+    fn trace_that_cannot_have_its_name_is_not_overwritten() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("trace");
+        fs::write(&path, "good").unwrap();
+        fs::create_dir(dir.path().join("trace.old")).unwrap();
+        let mut first = TraceFile::open(&path).unwrap();
+        first.file().write_all(b"one").unwrap();
+        let other = format!("trace.{}", std::process::id());
+        let told = first.take_name().unwrap_err();
+        assert!(told.ends_with(&format!(
+            "the trace is in {}",
+            dir.path().join(&other).display()
+        )));
+        assert_eq!(first.end(true).trouble, None);
+        let mut second = TraceFile::open(&path).unwrap();
+        second.take_name().unwrap_err();
+        let kept = fs::read_to_string(dir.path().join(other)).unwrap();
+        assert_eq!(kept, "one");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "good");
     }
 
     #[test]
