@@ -172,6 +172,13 @@ impl Connections {
         state.open.iter().filter_map(|open| open.pid).collect()
     }
 
+    /// True if the client of an open connection has ended, so that only its last bytes are still relayed.
+    pub(crate) fn has_last_bytes(&self) -> bool {
+        let state = self.state();
+        let mut clients = state.open.iter().filter_map(|open| open.sockets.first());
+        clients.any(|client| client.is_hung_up())
+    }
+
     /// True if no connection is open.
     pub(crate) fn none_open(&self) -> bool {
         self.state().open.is_empty()

@@ -37,6 +37,8 @@ const TERMINATE_PATIENCE: Duration = Duration::from_secs(2);
 const LAST_PATIENCE: Duration = Duration::from_millis(250);
 /// Clients that are still connected this long after the command's end are reported.
 const LEFT_PATIENCE: Duration = Duration::from_secs(2);
+/// The time in which the last bytes of clients that have ended reach the server, for example over an emulated network.
+const LAST_BYTES_PATIENCE: Duration = Duration::from_secs(60);
 /// The interval between two checks of the disk and of the clients' processes.
 const BEAT: Duration = Duration::from_secs(1);
 /// A write to the trace that takes this long is reported to the user.
@@ -53,6 +55,8 @@ enum Ending {
     NotYet,
     /// A signal or the time limit ended the recording. The command and the connections may still end before this time.
     By(Instant),
+    /// All windows have closed. Until this time, the last bytes of clients that have ended are still relayed.
+    WithLastBytes(Instant),
     Now,
 }
 
@@ -114,6 +118,7 @@ pub(crate) async fn serve(
             (_, Some(_)) => false,
             // The command has ended. The last bytes of its connections are still relayed.
             (Ending::NotYet, None) => exit_status.is_some() && display.connections.none_open(),
+            (Ending::WithLastBytes(_), None) => !display.connections.has_last_bytes(),
             (_, None) => words.is_empty() || display.connections.none_open(),
         };
         if over {
@@ -159,7 +164,15 @@ pub(crate) async fn serve(
                     None => Ending::Now,
                 };
             }
-            () = patience(ending) => ending = Ending::Now,
+            () = patience(ending) => {
+                if matches!(ending, Ending::WithLastBytes(_)) {
+                    let seconds = LAST_BYTES_PATIENCE.as_secs();
+                    display.trouble(format!(
+                        "the last requests of clients that have ended did not reach the server within {seconds} s"
+                    ));
+                }
+                ending = Ending::Now;
+            }
             () = reached(tell_left) => {
                 tell_left = None;
                 tell_connected(display, false, on);
@@ -167,7 +180,7 @@ pub(crate) async fn serve(
             () = ended(&mut windows) => {
                 windows = None;
                 tell_connected(display, true, on);
-                ending = Ending::Now;
+                ending = Ending::WithLastBytes(Instant::now() + LAST_BYTES_PATIENCE);
             }
             () = display.connections.ended.notified() => {}
             _ = beat.tick() => {
@@ -317,7 +330,7 @@ async fn ended(task: &mut Option<JoinHandle<()>>) {
 /// Waits until the time limit of the current step; forever if there is none.
 async fn patience(ending: Ending) {
     match ending {
-        Ending::By(until) => reached(Some(until)).await,
+        Ending::By(until) | Ending::WithLastBytes(until) => reached(Some(until)).await,
         Ending::NotYet | Ending::Now => reached(None).await,
     }
 }
