@@ -57,6 +57,9 @@ pub enum ReplayError {
         /// The limit in seconds for the sum of all clients' waits without a reply.
         seconds: u64,
     },
+    /// The settings' `stop` became true.
+    #[error("interrupted")]
+    Stopped,
     /// A screenshot file cannot be written.
     #[error("cannot write a picture: {0}")]
     Picture(std::io::Error),

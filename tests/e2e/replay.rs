@@ -1,10 +1,10 @@
 //! `x11prof replay`: the same requests on another server, and the same picture.
 
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
@@ -227,6 +227,41 @@ fn signal_ends_all_replays() {
         let status = wait(&mut child, "replay");
         assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");
         assert!(!place.path("replay-xvfb-4.mcap").exists());
+    }
+}
+
+/// A trace may end while a key is pressed, and a signal may end the replay.
+#[test]
+fn replay_leaves_no_key_pressed() {
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let is_down = || {
+        let keys = x.query_keymap().expect("a request").reply();
+        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
+    };
+    let record = [
+        "record", "--server", "xvfb", "--", "xdotool", "keydown", "a",
+    ];
+    let replay = [
+        "replay",
+        "x11prof.mcap",
+        "--yes",
+        "--display",
+        &server.display,
+    ];
+    place.ok(record);
+    place.ok(replay);
+    assert!(!is_down());
+    place.ok(record.into_iter().chain(["sleep", "3", "keyup", "a"]));
+    for signal in [Signal::INT, Signal::TSTP] {
+        let mut command = place.x11prof(replay);
+        let mut child = command.process_group(0).spawn().expect("it starts");
+        until("a key that is down", || is_down().then_some(()));
+        kill_process_group(Pid::from_child(&child), signal).expect("sent");
+        let status = wait(&mut child, "x11prof replay");
+        assert!(!status.success() && !is_down(), "{status}");
     }
 }
 

@@ -16,9 +16,10 @@ use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
 use x11rb_protocol::protocol::xproto::{
-    GetImageReply, GetImageRequest, GetInputFocusRequest, GetKeyboardMappingReply,
-    GetKeyboardMappingRequest, ImageFormat, InternAtomReply, InternAtomRequest,
-    QueryExtensionReply, QueryExtensionRequest, Screen, Setup,
+    BUTTON_RELEASE_EVENT, GetImageReply, GetImageRequest, GetInputFocusRequest,
+    GetKeyboardMappingReply, GetKeyboardMappingRequest, ImageFormat, InternAtomReply,
+    InternAtomRequest, KEY_RELEASE_EVENT, QueryExtensionReply, QueryExtensionRequest,
+    QueryKeymapReply, QueryKeymapRequest, QueryPointerReply, QueryPointerRequest, Screen, Setup,
 };
 use x11rb_protocol::protocol::xtest::FakeInputRequest;
 use x11rb_protocol::x11_utils::{Request, TryParse};
@@ -188,28 +189,50 @@ impl Control {
     /// Sends a recorded input to the display, preceded by a motion if the pointer is at another position.
     pub(super) fn input(&mut self, input: Input) -> Result<(), ReplayError> {
         const MOTION: u8 = 6;
-        let root = self.screen()?.root;
-        let (root_x, root_y) = input.at;
-        self.x.set_patience(PATIENCE);
-        let moves = self.pointer != Some(input.at) || input.kind == MOTION;
-        let inputs = [
-            (moves, MOTION, 0),
-            (input.kind != MOTION, input.kind, input.detail),
-        ];
-        for (_, type_, detail) in inputs.into_iter().filter(|(wanted, ..)| *wanted) {
-            let request = FakeInputRequest {
-                type_,
-                detail,
-                time: 0,
-                root,
-                root_x,
-                root_y,
-                deviceid: 0,
-            };
-            self.x.send(request, self.xtest).map_err(lost)?;
+        if self.pointer != Some(input.at) || input.kind == MOTION {
+            self.fake(MOTION, 0, input.at)?;
+        }
+        if input.kind != MOTION {
+            self.fake(input.kind, input.detail, input.at)?;
         }
         self.pointer = Some(input.at);
         Ok(())
+    }
+
+    fn fake(
+        &mut self,
+        type_: u8,
+        detail: u8,
+        (root_x, root_y): (i16, i16),
+    ) -> Result<(), ReplayError> {
+        let request = FakeInputRequest {
+            type_,
+            detail,
+            time: 0,
+            root: self.screen()?.root,
+            root_x,
+            root_y,
+            deviceid: 0,
+        };
+        self.x.set_patience(PATIENCE);
+        self.x.send(request, self.xtest).map(drop).map_err(lost)
+    }
+
+    /// Releases all keys and buttons that XTEST has pressed. The server ignores releases of those that a user holds.
+    fn release(&mut self) -> Result<(), ReplayError> {
+        let window = self.screen()?.root;
+        let keys: QueryKeymapReply = self.one(QueryKeymapRequest, 0)?;
+        let pointer: QueryPointerReply = self.one(QueryPointerRequest { window }, 0)?;
+        let is_down = |key: &u8| keys.keys[usize::from(key / 8)] >> (key % 8) & 1 != 0;
+        let keys = (0..=u8::MAX).filter(is_down);
+        let keys = keys.map(|key| (KEY_RELEASE_EVENT, key));
+        let mask = u16::from(pointer.mask);
+        let buttons = (1..=5).filter(|button| mask >> (7 + button) & 1 != 0);
+        let buttons = buttons.map(|button| (BUTTON_RELEASE_EVENT, button));
+        for (kind, detail) in keys.chain(buttons) {
+            self.fake(kind, detail, (0, 0))?;
+        }
+        self.is_there()
     }
 
     /// True if the display has the extension XTEST, through which the player sends input.
@@ -257,5 +280,15 @@ impl Control {
             file.write_all(&picture)
         });
         written.map_err(ReplayError::Picture)
+    }
+}
+
+impl Drop for Control {
+    /// Releases what the replay has pressed: a trace may end before a release, and a signal may end the replay.
+    fn drop(&mut self) {
+        if self.takes_input() {
+            // Without a reply nothing can be done.
+            let _ = self.release();
+        }
     }
 }

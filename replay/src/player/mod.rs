@@ -11,6 +11,8 @@ mod shared_memory;
 mod waiting;
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use crate::script::{Action, Script};
@@ -34,14 +36,17 @@ pub struct PlayConfig {
     pub pace: Pace,
     /// The folder for screenshots: one at each mark of the recording, and one at the end. `None` for no screenshots.
     pub pictures: Option<PathBuf>,
+    /// When this becomes true, the replay stops.
+    pub stop: Arc<AtomicBool>,
 }
 
 /// Replays the script on the display in `DISPLAY`, with the cookie from the authority file in `XAUTHORITY`.
 ///
 /// # Errors
-/// Fails if the display cannot be reached, has no matching screen, stops replying, or closes a connection.
+/// Fails if the display cannot be reached, has no matching screen, stops replying, or closes a connection;
+/// and if `config.stop` becomes true.
 pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError> {
-    let mut player = Player::new(script)?;
+    let mut player = Player::new(script, &config.stop)?;
     let start = Instant::now();
     let first = script.steps.first().map(|step| step.time);
     let mut waiting = Waiting::default();
@@ -51,6 +56,7 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
             let at = start.checked_add(step.time.since(first));
             player.pump_until(at.unwrap_or(start));
         }
+        player.check_stop()?;
         waiting.go_on(&mut player)?;
         match &step.action {
             Action::Open(client) => player.open(*client)?,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -19,6 +20,8 @@ use crate::ids::Ids;
 use crate::script::{Noise, Script};
 use crate::{Played, ReplayError};
 
+/// The longest interval between two checks whether the replay must stop.
+const STOP_CHECK: Duration = Duration::from_millis(100);
 /// The maximum number of screenshots.
 const MOST_PICTURES: usize = 1000;
 
@@ -32,11 +35,13 @@ pub(super) enum Memory {
 pub(super) struct Player<'a> {
     pub(super) script: &'a Script,
     link: ServerLink,
-    pub(super) control: Control,
+    stop: &'a AtomicBool,
     /// The display's counterparts of the recorded extensions.
     pub(super) extensions: Extensions,
     pub(super) ids: Ids,
     pub(super) clients: Vec<Option<Connection>>,
+    /// It is dropped after the clients, because one of them may have grabbed the server.
+    pub(super) control: Control,
     pub(super) memory: Vec<Memory>,
     /// The number of waits that ended without the awaited events, by kind of event (extension, code). Above a limit,
     /// the player no longer waits for events of the kind.
@@ -53,7 +58,7 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    pub(super) fn new(script: &'a Script) -> Result<Player<'a>, ReplayError> {
+    pub(super) fn new(script: &'a Script, stop: &'a AtomicBool) -> Result<Player<'a>, ReplayError> {
         let name = std::env::var("DISPLAY").unwrap_or_default();
         let name =
             DisplayName::parse(&name).map_err(|error| ReplayError::display("DISPLAY")(&error))?;
@@ -92,6 +97,7 @@ impl<'a> Player<'a> {
             memory: memory.collect::<Result<_, _>>()?,
             script,
             link,
+            stop,
             control,
             extensions,
             ids,
@@ -146,10 +152,18 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    /// Reads messages from the display until `until`, even if they arrive earlier.
+    /// Fails if the replay must stop.
+    pub(super) fn check_stop(&self) -> Result<(), ReplayError> {
+        match self.stop.load(Ordering::Acquire) {
+            true => Err(ReplayError::Stopped),
+            false => Ok(()),
+        }
+    }
+
+    /// Reads messages from the display until `until`, even if they arrive earlier, or until the replay must stop.
     pub(super) fn pump_until(&mut self, until: Instant) {
-        while Instant::now() < until {
-            self.pump(until);
+        while Instant::now() < until && self.check_stop().is_ok() {
+            self.pump(until.min(Instant::now() + STOP_CHECK));
         }
     }
 
@@ -157,7 +171,7 @@ impl<'a> Player<'a> {
     /// earlier waits without a reply for this client. Returns false if the wait ended without success.
     ///
     /// # Errors
-    /// Fails if the waits without a reply reach `PATIENCE`, summed over all clients.
+    /// Fails if the waits without a reply reach `PATIENCE`, summed over all clients, or if the replay must stop.
     pub(super) fn wait(
         &mut self,
         client: usize,
@@ -180,7 +194,8 @@ impl<'a> Player<'a> {
                     }),
                 };
             }
-            self.pump(until);
+            self.check_stop()?;
+            self.pump(until.min(Instant::now() + STOP_CHECK));
         }
         Ok(true)
     }

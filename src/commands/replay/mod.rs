@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde::Serialize;
+use signal_hook::consts::SIGTSTP;
 use x11prof_analyzer::{Comparison, DivergenceReport, ProfileReport};
 use x11prof_proxy::{ResultPath, Target, create_folder};
 use x11prof_replay::{Played, Script};
@@ -225,7 +226,12 @@ fn play(
     trace: &Path,
 ) -> Result<Played, CommandError> {
     let pace = [player::RECORDED, player::FULL][usize::from(arguments.pace == PaceChoice::Full)];
-    let shared = [player::PRIVATE, player::SHARED][usize::from(arguments.display.is_some())];
+    let is_shared = arguments.display.is_some();
+    let shared = [player::PRIVATE, player::SHARED][usize::from(is_shared)];
+    if is_shared {
+        // The recorder passes the releases of keys on while the player ends.
+        crate::ignore(SIGTSTP);
+    }
     let mut words: Vec<OsString> = vec![arguments.trace.clone().into(), pace.into(), shared.into()];
     if let Some(folder) = &arguments.pictures {
         let folder = folder.join(server);

@@ -2,12 +2,20 @@
 //! in this mode.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
 
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
+use signal_hook::iterator::Signals;
 use x11prof_replay::{Pace, PlayConfig, Played, ReplayError, Script, play};
 
 use crate::commands::internal_program::tell;
-use crate::error::{CommandError, Outcome, shown};
+use crate::error::{CommandError, Outcome, end_by_signal, shown};
 use crate::input;
 
 /// The first word of the player's command line, which is internal and not in `--help`.
@@ -19,6 +27,9 @@ pub(super) const FULL: &str = "full";
 pub(super) const SHARED: &str = "shared";
 pub(super) const PRIVATE: &str = "private";
 
+/// The time in which the player releases keys and buttons after a signal.
+const TIME_TO_STOP: Duration = Duration::from_secs(1);
+
 /// Replays a trace. The `words` are the result file, the trace, the pace, the kind of display and the folder for
 /// screenshots.
 pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
@@ -28,15 +39,44 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     else {
         return Err(CommandError::usage("for x11prof itself: x11prof replay"));
     };
+    let is_shared = display == SHARED;
+    let stop = Arc::new(AtomicBool::new(false));
+    let signal = stop_at_signals(is_shared, &stop).map_err(CommandError::failed)?;
     let config = PlayConfig {
+        stop,
         pace: match pace.to_str() {
             Some(FULL) => Pace::Full,
             _ => Pace::Recorded,
         },
         pictures: words.next().map(PathBuf::from),
     };
-    let played = played(Path::new(&trace), display == SHARED, &config);
+    let played = played(Path::new(&trace), is_shared, &config);
+    if let Ok(signal) = signal.try_recv() {
+        return Ok(end_by_signal(signal));
+    }
     tell(Path::new(&outcome), played)
+}
+
+/// Makes `stop` true at a signal, and returns the receiver of the signal's number. If the replay does not stop in time,
+/// because the display does not reply, the signal ends the process.
+fn stop_at_signals(is_shared: bool, stop: &Arc<AtomicBool>) -> io::Result<Receiver<i32>> {
+    let mut handled = vec![SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+    // A key of a display in use must not stay pressed while this process is suspended.
+    handled.extend(is_shared.then_some(SIGTSTP));
+    let (stop, mut signals) = (Arc::clone(stop), Signals::new(handled)?);
+    let (sender, receiver) = channel();
+    thread::Builder::new().spawn(move || {
+        let signal = match signals.forever().next() {
+            Some(SIGTSTP) | None => SIGTERM,
+            Some(signal) => signal,
+        };
+        // Without a receiver the process is about to end.
+        let _ = sender.send(signal);
+        stop.store(true, Ordering::Release);
+        thread::sleep(TIME_TO_STOP);
+        end_by_signal(signal)
+    })?;
+    Ok(receiver)
 }
 
 fn played(trace: &Path, is_shared: bool, config: &PlayConfig) -> Result<Played, CommandError> {
