@@ -2,7 +2,7 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use x11prof_analyzer::{
@@ -24,6 +24,10 @@ const WITH_MESSAGES: usize = 20;
 /// The maximum size of the messages of one episode on the page, in bytes.
 const MESSAGE_BYTES: usize = 1 << 15;
 
+/// The element by which x11prof recognizes its own page, and the length of the page's beginning that contains it.
+const GENERATOR: &str = r#"<meta name="generator" content="x11prof">"#;
+const HEAD: u64 = 1 << 10;
+
 /// Fails if options conflict, before the recording is read.
 pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
     let is_html = arguments.format == ReportFormat::Html;
@@ -40,9 +44,31 @@ pub(crate) fn check(arguments: &Report) -> Result<(), CommandError> {
             "--client is not possible with --format html: the page shows all clients",
         ));
     }
-    match is_html && !arguments.open {
-        true => refuse_terminal(arguments.output.as_deref(), " or --open"),
-        false => Ok(()),
+    match (is_html, arguments.open, &arguments.output) {
+        (true, false, output) => refuse_terminal(output.as_deref(), " or --open"),
+        (true, true, None) => refuse_other_file(&beside(&arguments.trace)),
+        _ => Ok(()),
+    }
+}
+
+/// Fails if the path, which the user has not named, has a file that is no page of x11prof.
+fn refuse_other_file(path: &Path) -> Result<(), CommandError> {
+    let Ok(found) = std::fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    let mut head = Vec::new();
+    let file = found
+        .is_file()
+        .then(|| std::fs::File::open(path).ok())
+        .flatten();
+    // A file that cannot be read is no page.
+    let _ = file.map(|file| file.take(HEAD).read_to_end(&mut head));
+    match String::from_utf8_lossy(&head).contains(GENERATOR) {
+        true => Ok(()),
+        false => Err(CommandError::file(
+            path,
+            "it exists and is no page of x11prof; name a file with -o",
+        )),
     }
 }
 
@@ -184,11 +210,15 @@ pub(crate) fn write(
 /// Returns the path of the HTML page: the file of `-o`, or with `--open` a file next to the recording. `None` for
 /// standard output.
 fn to(arguments: &Report) -> Option<PathBuf> {
-    let beside = || arguments.trace.with_extension("html");
+    let beside = || beside(&arguments.trace);
     arguments
         .output
         .clone()
         .or_else(|| arguments.open.then(beside))
+}
+
+fn beside(trace: &Path) -> PathBuf {
+    trace.with_extension("html")
 }
 
 fn open(page: &Path) -> Outcome {

@@ -2,7 +2,7 @@
 //! controls work.
 
 use crate::harness::browser::Browser;
-use crate::harness::{Place, needs};
+use crate::harness::{Finished, Place, needs};
 use serde_json::{Value, json};
 
 const DATA: &str = concat!(
@@ -339,4 +339,41 @@ fn injected_script_does_not_run() {
     let refused = browser.log("browser").into_iter();
     let refused = refused.filter(|line| line["message"].to_string().contains("script-src"));
     assert_eq!(refused.count(), 5);
+}
+
+/// Without -o, the page has the name of the recording, which the user did not choose.
+#[test]
+fn opened_page_replaces_only_pages_of_x11prof() {
+    let place = Place::new();
+    let trace = place.path("notes.mcap");
+    std::fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/xclock.mcap"),
+        trace,
+    )
+    .expect("a file");
+    place.write("notes.html", b"mine");
+    let run = || {
+        let mut run = place.x11prof(["report", "notes.mcap", "--format", "html", "--open"]);
+        // No browser is started.
+        Finished::of(run.env("PATH", "/nonexistent"))
+    };
+    let line = run().failed_with_one_line(1);
+    assert!(line.contains("no page of x11prof"), "{line}");
+    assert_eq!(
+        std::fs::read(place.path("notes.html")).expect("a file"),
+        b"mine"
+    );
+    std::fs::remove_file(place.path("notes.html")).expect("a file");
+    place.write("profile", b"mine");
+    std::os::unix::fs::symlink("profile", place.path("notes.html")).expect("a link");
+    run().failed_with_one_line(1);
+    assert_eq!(
+        std::fs::read(place.path("profile")).expect("a file"),
+        b"mine"
+    );
+    std::fs::remove_file(place.path("notes.html")).expect("a link");
+    for _ in 0..2 {
+        let ended = run();
+        assert!(ended.stderr().contains("the page is written"), "{ended}");
+    }
 }
