@@ -177,7 +177,8 @@ fn dead_accessibility_bus_address_is_removed() {
         place.run(words).succeeded();
         Finished::of(server.client("xprop").args(["-root", "AT_SPI_BUS"])).succeeded()
     };
-    let kept = record("/nonexistent/bus");
+    let dead = place.path("dead");
+    let kept = record(dead.to_str().expect("a plain path"));
     assert!(
         kept.contains("no such atom") || kept.contains("not found"),
         "{kept}"
