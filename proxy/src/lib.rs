@@ -38,7 +38,7 @@ pub use display::listen_error::ListenError;
 pub use display::server_info::{DisplayError, describe_server};
 pub use display::server_link::{Connected, ServerLink};
 pub use display::setup_connection::{SetupConnection, SetupFailure, setup_request};
-pub use marks::{MarkError, mark};
+pub use marks::{MarkError, mark, relayed_clients};
 pub use notice::Notice;
 pub use private_dir::PrivateDir;
 pub use processes::child::end_with_this_process;

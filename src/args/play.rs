@@ -28,7 +28,8 @@ pub(crate) struct Where {
     pub(crate) server: ServerKind,
     /// Use this display
     ///
-    /// The pointer of the display moves, and its keys are pressed.
+    /// The pointer of the display moves, and its keys are pressed. As with a user's input, a program that has grabbed the
+    /// keyboard or the pointer receives it.
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display

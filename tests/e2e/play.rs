@@ -10,6 +10,7 @@ use x11rb::protocol::xproto::{
     AtomEnum, ConnectionExt as _, CreateWindowAux, EventMask, InputFocus, PropMode, WindowClass,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
 use crate::harness::examples::example;
@@ -365,17 +366,19 @@ fn keys_are_withheld_if_another_window_has_the_focus() {
     assert!(line.contains(said), "{line}");
 }
 
-/// The program may take a while to show its window, and other programs open windows at any time.
-#[test]
-fn keys_are_not_typed_into_a_later_window_of_another_program() {
-    let place = Place::new();
-    needs("xterm", "xterm");
+/// Starts `x11prof type` with three keys and the program, calls `before_keys` with the connection and the window of
+/// another program, which it shows, and checks that only the program receives keys.
+fn only_the_program_receives_keys(
+    place: &Place,
+    program: &[&str],
+    before_keys: impl FnOnce(&RustConnection, u32),
+) {
     let server = Server::xvfb(&[]);
     let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let program = "touch started; while [ ! -e go ]; do sleep 0.02; done; exec xterm -e sh -c cat";
     let run = words(&[
         &["type", "abc", "--format", "json", "--display"],
-        &[&server.display, "--yes", "--", "sh", "-c", program],
+        &[&server.display, "--yes", "--"],
+        program,
     ]);
     let mut command = place.x11prof(&run);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");
@@ -383,7 +386,7 @@ fn keys_are_not_typed_into_a_later_window_of_another_program() {
         place.path("started").exists().then_some(())
     });
     let window = x.generate_id().expect("an id");
-    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS | EventMask::FOCUS_CHANGE);
+    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
     let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
     x.create_window(0, window, root, 500, 500, 90, 90, 0, input, 0, &aux)
         .expect("a request");
@@ -391,6 +394,7 @@ fn keys_are_not_typed_into_a_later_window_of_another_program() {
     x.change_property8(PropMode::REPLACE, window, name, string, b"other")
         .expect("a request");
     x.map_window(window).expect("a request");
+    before_keys(&x, window);
     x.sync().expect("the server answers");
     place.write("go", b"");
     wait(&mut child, "x11prof type");
@@ -400,9 +404,83 @@ fn keys_are_not_typed_into_a_later_window_of_another_program() {
     let result: Value = serde_json::from_str(&result).expect("JSON");
     assert_eq!(latencies(&result).len(), 3, "{result}");
     while let Some(event) = x.poll_for_event().expect("a connection") {
-        // Each client receives MappingNotify.
-        let is_input = !matches!(event, Event::MappingNotify(_));
-        assert!(!is_input, "the other window received {event:?}");
+        assert!(
+            !matches!(event, Event::KeyPress(_)),
+            "the other window received {event:?}"
+        );
+    }
+}
+
+/// The program may take a while to show its window, and other programs open windows at any time.
+#[test]
+fn keys_are_not_typed_into_a_later_window_of_another_program() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let program = "touch started; while [ ! -e go ]; do sleep 0.02; done; exec xterm -e sh -c cat";
+    only_the_program_receives_keys(&place, &["sh", "-c", program], |_, _| ());
+}
+
+/// Before the first key, the driver waits until the program is idle.
+#[test]
+fn keys_are_not_typed_into_a_program_that_takes_the_focus_before_the_first_key() {
+    let place = Place::new();
+    needs("wish", "tk");
+    let program = "entry .e; pack .e; focus .e\nbind . <FocusIn> {bind . <FocusIn> {}\n\
+        close [open started w]; while {![file exists go]} {}}\n";
+    let program = place.write("busy.tcl", program.as_bytes());
+    let program = program.to_str().expect("a path");
+    only_the_program_receives_keys(&place, &["wish", program], |x, window| {
+        let set = x.set_input_focus(InputFocus::NONE, window, x11rb::CURRENT_TIME);
+        set.expect("a request")
+            .check()
+            .expect("the window is shown");
+    });
+}
+
+/// The server gives the ids of a client that has ended to the next client.
+#[test]
+fn keys_are_not_typed_into_the_window_of_a_later_program_with_the_same_id() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    needs("xdotool", "xdotool");
+    let server = Server::xvfb(&[]);
+    let mut xterm = server.client("xterm");
+    let mut xterm = xterm.args(&XTERM[1..]).spawn().expect("it starts");
+    let search = ["search", "--sync", "--onlyvisible", "--class", "XTerm"];
+    let window = Finished::of(server.client("xdotool").args(search)).succeeded();
+    let run = [
+        &["type", "abc", "--rate", "1", "--yes"][..],
+        &["--window", window.trim(), "--display", &server.display],
+    ];
+    let mut child = place.x11prof(&words(&run)).spawn().expect("it starts");
+    let (watch, _) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let is_down = || {
+        let keys = watch.query_keymap().expect("a request").reply();
+        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
+    };
+    until("the first key", || is_down().then_some(()));
+    until("its release", || (!is_down()).then_some(()));
+    xterm.kill().expect("it ran");
+    xterm.wait().expect("it ended");
+    let window: u32 = window.trim().parse().expect("a number");
+    let (x, screen) = until("the ids of the program", || {
+        let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+        let is_same = x.setup().resource_id_base == window & !x.setup().resource_id_mask;
+        is_same.then_some((x, screen))
+    });
+    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
+    let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
+    x.create_window(0, window, root, 0, 0, 90, 90, 0, input, 0, &aux)
+        .expect("a request");
+    x.map_window(window).expect("a request");
+    x.sync().expect("the server answers");
+    let status = wait(&mut child, "x11prof type");
+    assert_eq!(status.code(), Some(1));
+    while let Some(event) = x.poll_for_event().expect("a connection") {
+        assert!(
+            !matches!(event, Event::KeyPress(_)),
+            "the other window received {event:?}"
+        );
     }
 }
 
@@ -446,11 +524,22 @@ fn grabbed_server_stops_the_driver() {
             let group = rustix::process::Pid::from_child(&child);
             rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("sent");
         }
+        if interrupted {
+            // The driver has given up its wait, and releases the key once the grab ends.
+            std::thread::sleep(std::time::Duration::from_secs(2));
+            x.ungrab_server().expect("a request");
+            x.sync().expect("the server answers");
+        }
         wait(&mut child, "x11prof type");
         let mut said = String::new();
         let mut stderr = child.stderr.take().expect("a pipe");
         std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
         assert!(said.contains(waited), "{said}");
+        if interrupted {
+            let keys = x.query_keymap().expect("a request").reply();
+            let keys = keys.expect("the keys").keys;
+            assert!(keys.iter().all(|byte| *byte == 0), "{keys:?}");
+        }
         if !interrupted {
             let ended = place.run(&run);
             assert!(ended.stderr().contains("silent for 20 s"), "{ended}");
@@ -523,15 +612,17 @@ fn interrupted_driver_releases_all_keys() {
         &["type", "--display", &server.display, "--yes", "--"],
         &XTERM,
     ]);
-    let mut run = place.x11prof(&run);
-    // As Ctrl-C in a terminal: signal the recorder, the driver and the program.
-    let mut child = run.process_group(0).spawn().expect("it starts");
-    until("a key that is down", || is_down().then_some(()));
-    let group = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process_group(group, rustix::process::Signal::INT).expect("sent");
-    let status = until("its end", || child.try_wait().expect("it ran"));
-    assert!(!status.success(), "{status}");
-    assert!(!is_down(), "a key is down");
+    // As Ctrl-C and Ctrl-Z in a terminal: signal the recorder, the driver and the program.
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::TSTP] {
+        let mut command = place.x11prof(&run);
+        let mut child = command.process_group(0).spawn().expect("it starts");
+        until("a key that is down", || is_down().then_some(()));
+        let group = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process_group(group, signal).expect("sent");
+        let status = until("its end", || child.try_wait().expect("it ran"));
+        assert!(!status.success(), "{status}");
+        assert!(!is_down(), "a key is down");
+    }
 }
 
 /// IDLE shows a second window once it has started, and is idle only after a while.

@@ -1,5 +1,6 @@
 //! The driver's connection to the display: it finds windows, sets the focus, and sends input through XTEST.
 
+use std::cell::LazyCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +16,8 @@ use x11rb::protocol::res::{
     QueryClientIdsRequest,
 };
 use x11rb::protocol::xproto::{
-    AtomEnum, ClientMessageEvent, ConnectionExt as _, EventMask, GrabMode, GrabStatus, InputFocus,
-    MapState, Screen, Window,
+    AtomEnum, BUTTON_PRESS_EVENT, ClientMessageEvent, ConnectionExt as _, EventMask, GrabMode,
+    GrabStatus, InputFocus, KEY_PRESS_EVENT, MapState, Screen, Window,
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 
@@ -50,9 +51,16 @@ pub(super) struct Display {
     focused: HashSet<Window>,
     /// Windows that existed before the driver started the program. Searches skip them.
     before: HashSet<Window>,
-    /// True if searches also skip windows of processes that the driver has not started.
-    is_own_only: bool,
+    /// The keys and buttons that are pressed: the code of the core event for the release, and the detail.
+    pressed: Vec<(u8, u8)>,
+    /// Returns the clients of the recorder; `None` if the driver has not started the program. Searches skip windows of
+    /// other clients and of other processes.
+    clients: Option<fn() -> Vec<(u32, Option<u32>)>>,
 }
+
+/// The first resource ids of the program's clients; `None` if all clients may be the program.
+type OwnClients<'a> =
+    LazyCell<Option<HashSet<u32>>, Box<dyn FnOnce() -> Option<HashSet<u32>> + 'a>>;
 
 /// A visible window of a client.
 #[derive(Debug, Clone)]
@@ -117,23 +125,37 @@ impl Display {
             take_focus,
             focused: HashSet::new(),
             before: HashSet::new(),
-            is_own_only: false,
+            pressed: Vec::new(),
+            clients: None,
         })
     }
 
-    /// Excludes windows of other programs from later searches: the windows that exist now, and later windows of
-    /// processes that the driver has not started.
-    pub(super) fn leave_out_other_programs(&mut self) -> Result<(), DriveError> {
+    /// Excludes windows of other programs from later searches: the windows that exist now, and later windows of clients
+    /// that are not in the result of `clients` or belong to processes that the driver has not started.
+    pub(super) fn leave_out_other_programs(
+        &mut self,
+        clients: fn() -> Vec<(u32, Option<u32>)>,
+    ) -> Result<(), DriveError> {
         let windows = self.windows()?.into_iter();
         self.before = windows.map(|window| window.id).collect();
-        self.is_own_only = true;
+        self.clients = Some(clients);
         Ok(())
     }
 
-    /// True if searches skip the window, because its client is another program. A client whose process the server does
-    /// not report may be the program.
-    fn is_left_out(&self, window: Window) -> bool {
-        self.is_own_only && self.process(window).is_some_and(|pid| !is_descendant(pid))
+    /// The first resource ids of the program's clients; `None` if all clients may be the program.
+    fn own_clients(&self) -> Option<HashSet<u32>> {
+        let clients = self.clients?().into_iter();
+        let is_own = |pid: u32| {
+            i32::try_from(pid).is_ok_and(|pid| Pid::from_raw(pid).is_some_and(is_descendant))
+        };
+        let own = clients.filter(|(_, pid)| pid.is_none_or(is_own));
+        Some(own.map(|(first, _)| first).collect())
+    }
+
+    /// True if the window belongs to one of the clients `own`.
+    fn is_of(&self, own: &OwnClients<'_>, window: Window) -> bool {
+        let first = window & !self.x.setup().resource_id_mask;
+        own.as_ref().is_none_or(|own| own.contains(&first))
     }
 
     /// The id of the process whose client owns the window (X-Resource, "QueryClientIds"). `None` if the server does
@@ -221,7 +243,9 @@ impl Display {
     /// program.
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
-        self.search(self.screen.root, 0, &mut found)?;
+        // The recorder is asked only if there is a window.
+        let own = LazyCell::new(Box::new(|| self.own_clients()) as Box<dyn FnOnce() -> _>);
+        self.search(self.screen.root, 0, &own, &mut found)?;
         Ok(found)
     }
 
@@ -229,6 +253,7 @@ impl Display {
         &self,
         window: Window,
         depth: usize,
+        own: &OwnClients<'_>,
         found: &mut Vec<ClientWindow>,
     ) -> Result<(), DriveError> {
         let Some(tree) = ask!(self.x.query_tree(window)) else {
@@ -251,7 +276,7 @@ impl Display {
                 None => self.text(child, AtomEnum::WM_NAME.into())?,
             };
             if class.is_some() || title.is_some() {
-                if self.is_left_out(child) {
+                if !self.is_of(own, child) {
                     continue;
                 }
                 let class = class.unwrap_or_default().to_owned();
@@ -264,12 +289,12 @@ impl Display {
             }
             let known = found.len();
             if depth < DEPTH {
-                self.search(child, depth + 1, found)?;
+                self.search(child, depth + 1, own, found)?;
             }
             if depth == 0
                 && found.len() == known
                 && !of.override_redirect
-                && self.has_own(child, depth)?
+                && self.has_own(child, depth, own)?
             {
                 let class = String::new();
                 found.push(ClientWindow {
@@ -282,9 +307,14 @@ impl Display {
         Ok(())
     }
 
-    /// True if searches do not skip the window or a window inside it.
-    fn has_own(&self, window: Window, depth: usize) -> Result<bool, DriveError> {
-        if !self.is_left_out(window) {
+    /// True if the window or a window inside it belongs to one of the clients `own`.
+    fn has_own(
+        &self,
+        window: Window,
+        depth: usize,
+        own: &OwnClients<'_>,
+    ) -> Result<bool, DriveError> {
+        if self.is_of(own, window) {
             return Ok(true);
         }
         let tree = match depth < DEPTH {
@@ -292,7 +322,7 @@ impl Display {
             false => None,
         };
         for child in tree.into_iter().flat_map(|tree| tree.children) {
-            if self.has_own(child, depth + 1)? {
+            if self.has_own(child, depth + 1, own)? {
                 return Ok(true);
             }
         }
@@ -520,11 +550,32 @@ impl Display {
 
     /// Presses or releases a key or a button. `event` is the code of the core event (such as 2 for KeyPress), `detail`
     /// the keycode or the number of the button.
-    pub(super) fn input(&self, event: u8, detail: u8) -> Result<(), DriveError> {
+    pub(super) fn input(&mut self, event: u8, detail: u8) -> Result<(), DriveError> {
+        self.pressed.retain(|pressed| *pressed != (event, detail));
+        if matches!(event, KEY_PRESS_EVENT | BUTTON_PRESS_EVENT) {
+            self.pressed.push((event + 1, detail));
+        }
         let input =
             self.x
                 .xtest_fake_input(event, detail, x11rb::CURRENT_TIME, x11rb::NONE, 0, 0, 0);
         input.map_err(gone)?;
         self.x.flush().map_err(gone)
+    }
+}
+
+impl Drop for Display {
+    /// Releases what is pressed, and waits until the server has done that.
+    fn drop(&mut self) {
+        if self.pressed.is_empty() {
+            return;
+        }
+        self.x.stream().begin_release();
+        while let Some((event, detail)) = self.pressed.last().copied() {
+            if self.input(event, detail).is_err() {
+                return;
+            }
+        }
+        // If the grab lasts longer, nothing can be done.
+        let _ = self.sync();
     }
 }

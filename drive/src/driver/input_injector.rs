@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
+use super::DriveConfig;
 use super::display::{ClientWindow, Display};
 use super::processes::Program;
 use super::subject::Subject;
@@ -85,10 +86,8 @@ pub(super) struct InputInjector {
 }
 
 impl InputInjector {
-    pub(super) fn new(
-        subject: &Subject,
-        stop: Arc<AtomicBool>,
-    ) -> Result<InputInjector, DriveError> {
+    pub(super) fn new(config: &DriveConfig) -> Result<InputInjector, DriveError> {
+        let (subject, stop) = (&config.subject, Arc::clone(&config.stop));
         // This connection must be the process's first, because the recorder excludes the first connection.
         let mut display = Display::open(Arc::clone(&stop))?;
         let fixed = match subject {
@@ -98,7 +97,7 @@ impl InputInjector {
         };
         let program = match (subject, fixed) {
             (Subject::Command(command), _) => {
-                display.leave_out_other_programs()?;
+                display.leave_out_other_programs(config.clients)?;
                 Program::start(command)?
             }
             (_, window) => {
@@ -189,7 +188,12 @@ impl InputInjector {
     /// The window for the next actions, once it is visible; the topmost one if the session names none.
     fn find(&mut self, for_keys: bool) -> Result<u32, Stop> {
         if let Some(fixed) = self.fixed {
-            return Ok(fixed);
+            // Another program gets the ids of a client that has ended.
+            return match self.program.ended() {
+                Some(why) => Err(Stop::Because(why)),
+                None if self.program.is(self.display.process(fixed)) => Ok(fixed),
+                None => Err(Stop::Because("its window has gone".to_owned())),
+            };
         }
         let begun = Instant::now();
         // The shorter time limit applies from the program's first window, even if it is not the window that the action needs.
@@ -222,22 +226,27 @@ impl InputInjector {
         }
     }
 
+    /// Gives the window the focus. Before a window's first key, waits until the program is idle.
     fn focus(&mut self, window: u32) -> Result<(), Stop> {
-        let until = Instant::now() + WINDOW;
-        let is_new = !self.display.was_focused(window);
-        while let Some(other) = self.display.focus(window)? {
-            if let Some(why) = self.program.ended() {
-                return Err(Stop::Because(why));
+        let mut is_new = !self.display.was_focused(window);
+        loop {
+            let until = Instant::now() + WINDOW;
+            while let Some(other) = self.display.focus(window)? {
+                if let Some(why) = self.program.ended() {
+                    return Err(Stop::Because(why));
+                }
+                if Instant::now() > until {
+                    return Err(Stop::Because(self.display.lacks_focus(window, &other)?));
+                }
+                std::thread::sleep(BEAT);
             }
-            if Instant::now() > until {
-                return Err(Stop::Because(self.display.lacks_focus(window, &other)?));
+            if !is_new {
+                return Ok(());
             }
-            std::thread::sleep(BEAT);
-        }
-        if is_new {
             self.until_quiet(Instant::now() + RESTLESS)?;
+            // Another program may have taken the focus meanwhile.
+            is_new = false;
         }
-        Ok(())
     }
 
     /// The keycodes of an action: modifiers first, the key last. Fails if the keyboard has no such key.
@@ -323,12 +332,12 @@ impl InputInjector {
         self.until_quiet(Instant::now() + RESTLESS)
     }
 
-    fn press(&self, keys: &[u8]) -> Result<(), Stop> {
+    fn press(&mut self, keys: &[u8]) -> Result<(), Stop> {
         let mut keys = keys.iter();
         Ok(keys.try_for_each(|key| self.display.input(KEY[0], *key))?)
     }
 
-    fn release(&self, keys: &[u8]) -> Result<(), Stop> {
+    fn release(&mut self, keys: &[u8]) -> Result<(), Stop> {
         let mut keys = keys.iter().rev();
         Ok(keys.try_for_each(|key| self.display.input(KEY[1], *key))?)
     }

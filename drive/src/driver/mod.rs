@@ -20,6 +20,9 @@ use crate::session::Session;
 use input_injector::InputInjector;
 pub use subject::Subject;
 
+/// The time that a mark may take before the action's window is checked again.
+const MARKED: Duration = Duration::from_millis(20);
+
 /// The pace at which actions are sent. Each action also waits until the program is idle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
@@ -40,6 +43,9 @@ pub struct DriveConfig {
     pub subject: Subject,
     /// The pace at which actions are sent.
     pub pace: Pace,
+    /// Returns the clients that the recorder of the display relays: first resource id, and process id if it is known. If
+    /// the driver starts the program, only windows of these clients receive input.
+    pub clients: fn() -> Vec<(u32, Option<u32>)>,
     /// When this becomes true, the session stops as soon as no key is pressed.
     pub stop: Arc<AtomicBool>,
 }
@@ -67,7 +73,7 @@ pub fn drive(
     config: &DriveConfig,
     mut mark: impl FnMut(Option<(usize, &Action)>),
 ) -> Result<Driven, DriveError> {
-    let mut hands = InputInjector::new(&config.subject, Arc::clone(&config.stop))?;
+    let mut hands = InputInjector::new(config)?;
     let mut human = match config.pace {
         Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
         _ => None,
@@ -88,10 +94,15 @@ pub fn drive(
                 hands.rest(begun + pause);
             }
         }
-        let done = hands.prepare(action).and_then(|target| {
+        let done = hands.prepare(action).and_then(|mut target| {
             if action.is_input() {
-                begun = Some(Instant::now());
+                let now = Instant::now();
+                begun = Some(now);
                 mark(Some((number, action)));
+                // Another recorder of the display may delay the mark. The window or the focus may have changed since.
+                if now.elapsed() > MARKED {
+                    target = hands.prepare(action)?;
+                }
             }
             hands.perform(action, target)
         });

@@ -80,6 +80,15 @@ impl Program {
         }
     }
 
+    /// True if the process is the program's first one.
+    pub(super) fn is(&self, process: Option<Pid>) -> bool {
+        process
+            == Some(match self {
+                Program::Ours(child) => Pid::from_child(child),
+                Program::There(pid) => *pid,
+            })
+    }
+
     fn is_over(&mut self) -> bool {
         let is_running = match self {
             Program::Ours(child) => matches!(child.try_wait(), Ok(None)),

@@ -162,20 +162,15 @@ impl Attachment {
     }
 
     fn look(&mut self, ours: Vec<u32>, apart: Vec<u32>) -> Result<ReportStart, String> {
-        let found = existing::clients(&mut self.conversation)?;
+        let mut found = existing::clients(&mut self.conversation)?;
         let resources = existing::resources(&mut self.conversation, &found)?;
-        let own = |client: FoundClient| FoundClient {
-            pid: client
-                .pid
-                .map(|pid| existing::own_process(self.link.name(), client.first, pid)),
-            ..client
-        };
+        existing::own_processes(self.link.name(), &mut found);
         let is_other = |client: &u32| !ours.contains(client);
         let others = apart.into_iter().filter(is_other).collect();
         Ok(ReportStart {
             ours,
             others,
-            found: found.into_iter().map(own).collect(),
+            found,
             resources,
         })
     }

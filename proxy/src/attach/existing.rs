@@ -2,6 +2,7 @@
 //! server. Other resources stay unknown.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +19,7 @@ use x11rb_protocol::protocol::xproto::{
 
 use crate::display::conversation::Conversation;
 use crate::display::display_name::DisplayName;
-use crate::marks::client_process;
+use crate::marks::clients_of;
 
 /// The numbers of windows, pixmaps and atoms after which the recorder requests no more of them. More requests would delay
 /// the start of the recording.
@@ -81,12 +82,18 @@ pub(super) fn process(conversation: &mut Conversation, client: u32) -> Result<Op
     Ok(pids.next().copied().filter(|pid| *pid != 0))
 }
 
-/// The process id of a client of `display`, which the server sees as `pid`. If `pid` is another recorder, returns the
-/// process id of the client that this recorder relays.
-pub(super) fn own_process(display: &DisplayName, client: u32, pid: u32) -> u32 {
-    let is_recorder = executable(pid).is_some_and(|of| Some(of) == executable(std::process::id()));
-    let own = is_recorder.then(|| client_process(display, client));
-    own.flatten().unwrap_or(pid)
+/// Replaces the process ids of other recorders, which the server sees, by those of the clients that they relay.
+pub(super) fn own_processes(display: &DisplayName, clients: &mut [FoundClient]) {
+    let own = executable(std::process::id());
+    let is_recorder = |pid: u32| executable(pid).is_some_and(|of| Some(of) == own);
+    let relayed = LazyCell::new(|| clients_of(display));
+    for client in clients {
+        if client.pid.is_some_and(is_recorder) {
+            let mut relayed = relayed.iter();
+            let known = relayed.find(|(first, _)| *first == client.first);
+            client.pid = known.and_then(|(_, pid)| *pid).or(client.pid);
+        }
+    }
 }
 
 /// The file that a process runs, if it may be read.

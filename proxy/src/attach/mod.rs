@@ -302,7 +302,12 @@ fn take(
             conversation.set_patience(CLIENT_PATIENCE);
             // A grabbed server replies to no other client.
             let pid = existing::process(conversation, client).ok().flatten()?;
-            Some(existing::own_process(display, client, pid))
+            let mut found = [existing::FoundClient {
+                first: client,
+                pid: Some(pid),
+            }];
+            existing::own_processes(display, &mut found);
+            found[0].pid
         });
     }
     true

@@ -5,8 +5,8 @@
 mod key;
 mod socket;
 
-pub(crate) use socket::client_process;
-pub use socket::{MarkError, mark};
+pub(crate) use socket::clients_of;
+pub use socket::{MarkError, mark, relayed_clients};
 
 use std::path::Path;
 use std::sync::Arc;

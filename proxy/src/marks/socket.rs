@@ -21,8 +21,10 @@ use crate::recorder::record_queue::RecordSender;
 
 /// Maximum length of a mark's text in bytes.
 const TEXT: u64 = 4096;
-/// The time limit for each read and write on the socket, on both sides.
+/// The time limit of a recorder for each read and write on the socket.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The time limit of its peer. A recorder that is stopped, as by Ctrl-Z, does not reply.
+const REPLY_PATIENCE: Duration = Duration::from_secs(2);
 /// The request of another recorder for the clients' process ids. No mark can have this text, because arguments of a
 /// program contain no NUL.
 const CLIENTS: &str = "\0clients";
@@ -76,13 +78,23 @@ pub fn mark(display: &str, text: &str) -> Result<usize, MarkError> {
     }
 }
 
-/// The process id of a client of `display` that another recorder of this user relays, by the client's first resource
-/// id. The server only sees the recorder's process.
-pub(crate) fn client_process(display: &DisplayName, first_id: u32) -> Option<u32> {
+/// The clients of `display` that recorders of this user relay: first resource id, and process id if it is known. The
+/// server only sees the recorder's process. Empty if the name of the display is not valid.
+pub fn relayed_clients(display: &str) -> Vec<(u32, Option<u32>)> {
+    let Ok(name) = DisplayName::parse(display) else {
+        return Vec::new();
+    };
+    clients_of(&name)
+}
+
+pub(crate) fn clients_of(display: &DisplayName) -> Vec<(u32, Option<u32>)> {
     let file = file_name(display);
-    let dirs = private_dir::all().into_iter();
-    let mut replies = dirs.filter_map(|dir| request(&dir.join(&file), CLIENTS, MOST_CLIENTS).ok());
-    replies.find_map(|text| ClientProcesses::find(&String::from_utf8_lossy(&text), first_id))
+    let mut clients = Vec::new();
+    for dir in private_dir::all() {
+        let reply = request(&dir.join(&file), CLIENTS, MOST_CLIENTS).unwrap_or_default();
+        clients.extend(ClientProcesses::of_text(&String::from_utf8_lossy(&reply)));
+    }
+    clients
 }
 
 fn put(socket: &Path, text: &str) -> io::Result<()> {
@@ -95,8 +107,8 @@ fn put(socket: &Path, text: &str) -> io::Result<()> {
 /// Sends `text` to a recorder, and returns its reply of at most `longest` bytes.
 fn request(socket: &Path, text: &str, longest: u64) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect(socket)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
-    stream.set_write_timeout(Some(PATIENCE))?;
+    stream.set_read_timeout(Some(REPLY_PATIENCE))?;
+    stream.set_write_timeout(Some(REPLY_PATIENCE))?;
     stream.write_all(text.as_bytes())?;
     stream.shutdown(std::net::Shutdown::Write)?;
     let mut reply = Vec::new();

@@ -32,19 +32,21 @@ impl ClientProcesses {
         self.lock().keys().copied().collect()
     }
 
-    /// The clients whose processes are known, as lines of text.
+    /// The clients as lines of text: first resource id and process id, which is 0 if it is unknown.
     pub(crate) fn to_text(&self) -> String {
-        let known = self.lock();
-        let known = known.iter().filter_map(|(id, pid)| Some((id, (*pid)?)));
-        known.map(|(id, pid)| format!("{id} {pid}\n")).collect()
+        let clients = self.lock();
+        let lines = clients.iter();
+        let lines = lines.map(|(id, pid)| format!("{id} {}\n", pid.unwrap_or(0)));
+        lines.collect()
     }
 
-    /// The process id of the client `first_id` in the text of [`to_text`](ClientProcesses::to_text); `None` if the
-    /// client is not in the text.
-    pub(crate) fn find(text: &str, first_id: u32) -> Option<u32> {
-        let mut clients = text.lines().filter_map(|line| line.split_once(' '));
-        let (_, pid) = clients.find(|(id, _)| id.parse() == Ok(first_id))?;
-        pid.parse().ok()
+    /// The clients in the text of [`to_text`](ClientProcesses::to_text).
+    pub(crate) fn of_text(text: &str) -> impl Iterator<Item = (u32, Option<u32>)> {
+        let clients = text.lines().filter_map(|line| line.split_once(' '));
+        clients.filter_map(|(id, pid)| {
+            let pid: u32 = pid.parse().ok()?;
+            Some((id.parse().ok()?, Some(pid).filter(|pid| *pid != 0)))
+        })
     }
 
     fn pid(&self, first_id: u32) -> Option<u32> {
@@ -121,8 +123,8 @@ mod tests {
         processes.insert(7, Some(77));
         processes.insert(70, None);
         let text = processes.to_text();
-        assert_eq!(ClientProcesses::find(&text, 7), Some(77));
-        assert_eq!(ClientProcesses::find(&text, 70), None);
+        let clients: Vec<_> = ClientProcesses::of_text(&text).collect();
+        assert_eq!(clients, [(7, Some(77)), (70, None)]);
     }
 
     fn reply(ids: &[(u32, u32, &[u32])]) -> Vec<u8> {

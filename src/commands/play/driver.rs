@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP};
 use x11prof_analyzer::play_mark;
 use x11prof_drive::{DriveConfig, Driven, Pace, Session, Subject, drive};
-use x11prof_proxy::mark;
+use x11prof_proxy::{mark, relayed_clients};
 
 use crate::commands::internal_program::tell;
 use crate::error::{CommandError, Outcome};
@@ -31,14 +31,15 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     let pace = pace.to_str().and_then(pace_of);
     let words: Vec<OsString> = words.collect();
-    // If the driver ended at once, a key could stay pressed on the display.
+    // If the driver ended or stopped at once, a key could stay pressed on the display.
     let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP] {
         signal_hook::flag::register(signal, Arc::clone(&stop)).map_err(CommandError::failed)?;
     }
     let config = DriveConfig {
         subject: subject_of(words),
         pace: pace.unwrap_or(Pace::Quiet),
+        clients: || relayed_clients(&std::env::var("DISPLAY").unwrap_or_default()),
         stop,
     };
     let file = Path::new(&file);

@@ -8,6 +8,7 @@ use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use signal_hook::consts::SIGTSTP;
 use x11prof_analyzer::{
     EpisodeOptions, Episodes, EpisodesReport, Played, PlayedAction, PlaysReport, TraceSummary,
 };
@@ -202,6 +203,8 @@ impl Drive<'_> {
             None if is_there => Target::Environment,
             None => Target::Private(self.place.server),
         };
+        // The recorder passes the releases of keys on while the driver ends.
+        crate::ignore(SIGTSTP);
         let what = format!("{}: not driven to its end", shown(trace));
         let stand_in = InternalProgram {
             word: driver::WORD,
