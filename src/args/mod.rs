@@ -283,6 +283,9 @@ pub(crate) struct Record {
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
     /// Stop if, for 5 s, the server uses more than PERCENT of a CPU for the recording
+    ///
+    /// This is an estimate. Many requests over 16 kB take up to ten times as long, because the server moves all bytes
+    /// that x11prof has not read.
     #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
     pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS; write them when a --when condition is met
