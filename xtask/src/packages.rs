@@ -89,6 +89,14 @@ pub const MORE_PROGRAMS: &[Needed] = &[
     needed("xcalc", "x11-apps"),
 ];
 
+/// Programs whose start-ups are forecast.
+pub const FORECAST: &[Needed] = &[
+    needed("feh", "feh"),
+    needed("gtkwave", "gtkwave"),
+    needed("pcmanfm", "pcmanfm"),
+    needed("xfig", "xfig"),
+];
+
 /// Programs of more toolkits, for the validation of episodes.
 pub const TOOLKITS: &[Needed] = &[
     needed("nedit", "nedit"),

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::forecast::{LINKS, Pair, SECONDS, build, over_link, program, record, start_up, summary};
+use super::forecast::{
+    LINKS, LONGEST, Pair, SECONDS, build, over_link, program, record, start_up, summary,
+};
 use super::{median, reported};
 use crate::bench::x_server::XServer;
 use xtask::packages::{DEMO, MORE_PROGRAMS, Needed, TEST, ensure};
@@ -26,8 +28,8 @@ const PROGRAMS: [(&str, &[&str]); 6] = [
 ];
 /// The letters of a session.
 const KEYS: &str = "network ";
-/// The time from one letter to the next, in round trips and in seconds more.
-const GAP: (f64, f64) = (8.0, 0.4);
+/// The time from one letter to the next: in round trips and in seconds more, and at least so many forecast latencies.
+const GAP: (f64, f64, f64) = (8.0, 0.4, 1.5);
 /// The time in which a program handles the click after its start-up, in seconds.
 const REST: f64 = 2.0;
 
@@ -49,18 +51,31 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         }
         // The first run reads the program's files from the disk.
         record(command, &[], SECONDS, &here)?;
-        session(command, None, SECONDS, 0.0, &here)?;
+        let mut links = Vec::new();
         for (link, speed, rtt) in LINKS {
             let Some(local) = start_up(&here, link)? else {
                 println!("{name}: no first frame");
                 break;
             };
+            match local.forecast_ms > LONGEST {
+                true => println!(
+                    "{name} {link}: not recorded, start-up {:.0} ms",
+                    local.forecast_ms
+                ),
+                false => links.push((link, speed, rtt, over_link(&local))),
+            }
+        }
+        // On each link, the start-up ends before the click, also in a forecast from this recording.
+        let start = links.iter().map(|link| link.3).fold(SECONDS, f64::max);
+        session(command, None, start, GAP.1, &here)?;
+        for (link, speed, rtt, start) in links {
             let Some((forecast, bytes, trips)) = keys(&here, Some(link))? else {
                 println!("{name} {link}: no keys");
                 continue;
             };
             let here_ms = keys(&here, None)?.map_or(f64::NAN, |(latency, ..)| latency);
-            session(command, Some(link), over_link(&local), rtt, &there)?;
+            let gap = (GAP.1 + GAP.0 * rtt / 1e3).max(GAP.2 * forecast / 1e3);
+            session(command, Some(link), start, gap, &there)?;
             let Some((measured, ..)) = keys(&there, None)? else {
                 println!("{name} {link}: no keys were recorded over the link");
                 continue;
@@ -83,17 +98,16 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Records a session. `start` is the time until the click, in seconds, and `rtt` the link's round trip in milliseconds.
+/// Records a session. `start` is the time until the click, and `gap` the time from one letter to the next, in seconds.
 fn session(
     command: &[&str],
     link: Option<&str>,
     start: f64,
-    rtt: f64,
+    gap: f64,
     trace: &Path,
 ) -> Result<(), String> {
     let server = XServer::start("0")?;
     let display = server.display();
-    let gap = GAP.1 + GAP.0 * rtt / 1e3;
     let seconds = start + REST + gap * (KEYS.len() as f64 + 2.0) + REST;
     let mut recorder = Command::new(program())
         .args(["record", "-o"])

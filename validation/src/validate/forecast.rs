@@ -1,13 +1,14 @@
 //! `cargo xtask validate network forecast`: compares forecasts of start-ups over a link with recordings of the same
 //! programs over that link (`record --net`), with the paper's equation 7 for comparison.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
 use super::{median, quantile, reported};
-use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, ensure};
+use xtask::packages::{DEMO, FORECAST, MORE_PROGRAMS, TEST, ensure};
 use xtask::run::{cargo, run, target};
 
 /// The programs.
@@ -38,7 +39,7 @@ pub(super) const SECONDS: f64 = 4.0;
 /// A program runs over a link for its forecast start-up with this factor, and these seconds more.
 const LONGER: (f64, f64) = (1.4, 3.0);
 /// The longest start-up that is recorded over a link, in milliseconds.
-const LONGEST: f64 = 30e3;
+pub(super) const LONGEST: f64 = 30e3;
 
 /// A time over a link, forecast and measured, in milliseconds.
 pub(super) struct Pair {
@@ -49,7 +50,7 @@ pub(super) struct Pair {
 
 /// Runs the programs whose names contain one of `arguments`, or all.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, TEST, MORE_PROGRAMS])?;
+    ensure(&[DEMO, TEST, MORE_PROGRAMS, FORECAST])?;
     build()?;
     let folder = target().join("validate/forecast");
     std::fs::create_dir_all(&folder).map_err(reported)?;
@@ -144,6 +145,11 @@ pub(super) fn record(
     trace: &Path,
 ) -> Result<(), String> {
     let folder = trace.parent().unwrap_or(Path::new("."));
+    // If nothing is recorded, the trace of an earlier run would be read.
+    match std::fs::remove_file(trace) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(reported(error)),
+        _ => {}
+    }
     // The programs run until timeout ends them, so the status does not matter.
     Command::new(program())
         .args(["record", "--server", "xvfb", "-o"])
