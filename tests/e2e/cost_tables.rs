@@ -205,8 +205,10 @@ fn rescaling_removes_machine_speed_differences() {
 fn costs_that_cannot_be_rescaled_give_a_warning() {
     let place = Place::new();
     let trace = xterm_trace().to_string_lossy().into_owned();
-    // That machine has no table for Xvfb, which this machine could measure.
-    let alone = of_a_machine("xephyr", 3.0);
+    // That machine has no table for Xvfb, which this machine could measure, nor for another server with a table.
+    let mut alone = of_a_machine("xephyr", 3.0);
+    alone.server.executable = Some("Xother".to_owned());
+    alone.server.vendor = Some("Another".to_owned());
     let file = place.write("alone.toml", alone.to_toml().as_bytes());
     let file = file.to_string_lossy();
     let report = place.json([
