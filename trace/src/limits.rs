@@ -11,7 +11,7 @@ const MOST_RUN: u64 = 1 << 60;
 /// bytes. The sum of a million such values does not overflow.
 const MOST_OF_ONE: u64 = 1 << 44;
 /// The largest offset of a block in its stream, in bytes. The sum of an offset and a length does not overflow.
-const MOST_OFFSET: u64 = 1 << 60;
+const MOST_OFFSET: u64 = 1 << 62;
 
 /// Checks that the record's times and counts are plausible for a recording that started at `began`.
 ///
@@ -96,6 +96,6 @@ mod tests {
             };
             check_limits(&Record::Block(block), Timestamp::from_nanos(1))
         };
-        assert!(check(1 << 60).is_ok() && check(u64::MAX).is_err());
+        assert!(check(1 << 62).is_ok() && check(u64::MAX).is_err());
     }
 }

@@ -110,7 +110,7 @@ pub(crate) fn records() -> Vec<Record> {
         .map(|(control, time)| Record::Control(at(time), control))
         .collect();
     records.insert(3, Record::Block(block(Direction::ToServer, 0)));
-    records.insert(4, Record::Block(block(Direction::ToClient, u64::MAX)));
+    records.insert(4, Record::Block(block(Direction::ToClient, 1 << 62)));
     records.insert(
         5,
         Record::Schedule(vec![
