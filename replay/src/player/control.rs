@@ -37,6 +37,8 @@ pub(super) struct Control {
     setup: Setup,
     xtest: u8,
     pointer: Option<(i16, i16)>,
+    /// True if other programs use the display, so that no key may stay pressed.
+    pub(super) is_shared: bool,
 }
 
 fn lost(why: impl Into<String>) -> ReplayError {
@@ -58,6 +60,7 @@ impl Control {
             setup,
             xtest: 0,
             pointer: None,
+            is_shared: false,
         };
         let xtest = control.extension("XTEST")?;
         control.xtest = if xtest.present { xtest.major_opcode } else { 0 };
@@ -286,7 +289,7 @@ impl Control {
 impl Drop for Control {
     /// Releases what the replay has pressed: a trace may end before a release, and a signal may end the replay.
     fn drop(&mut self) {
-        if self.takes_input() {
+        if self.is_shared && self.takes_input() {
             // Without a reply nothing can be done.
             let _ = self.release();
         }

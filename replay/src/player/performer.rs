@@ -64,6 +64,7 @@ impl<'a> Player<'a> {
             DisplayName::parse(&name).map_err(|error| ReplayError::display("DISPLAY")(&error))?;
         let link = ServerLink::new(name, None);
         let mut control = Control::open(&link)?;
+        control.is_shared = script.is_shared;
         let mut ids = Ids::default();
         screens::match_screens(script, control.screen()?, &mut ids)?;
         ids.is_shared = script.is_shared;

@@ -41,7 +41,9 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
     };
     let is_shared = display == SHARED;
     let stop = Arc::new(AtomicBool::new(false));
-    let signal = stop_at_signals(is_shared, &stop).map_err(CommandError::failed)?;
+    // On a private server nothing has to be released.
+    let signal = is_shared.then(|| stop_at_signals(&stop));
+    let signal = signal.transpose().map_err(CommandError::failed)?;
     let config = PlayConfig {
         stop,
         pace: match pace.to_str() {
@@ -51,7 +53,7 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
         pictures: words.next().map(PathBuf::from),
     };
     let played = played(Path::new(&trace), is_shared, &config);
-    if let Ok(signal) = signal.try_recv() {
+    if let Some(signal) = signal.and_then(|signal| signal.try_recv().ok()) {
         return Ok(end_by_signal(signal));
     }
     tell(Path::new(&outcome), played)
@@ -59,11 +61,10 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
 
 /// Makes `stop` true at a signal, and returns the receiver of the signal's number. If the replay does not stop in time,
 /// because the display does not reply, the signal ends the process.
-fn stop_at_signals(is_shared: bool, stop: &Arc<AtomicBool>) -> io::Result<Receiver<i32>> {
-    let mut handled = vec![SIGHUP, SIGINT, SIGQUIT, SIGTERM];
-    // A key of a display in use must not stay pressed while this process is suspended.
-    handled.extend(is_shared.then_some(SIGTSTP));
-    let (stop, mut signals) = (Arc::clone(stop), Signals::new(handled)?);
+fn stop_at_signals(stop: &Arc<AtomicBool>) -> io::Result<Receiver<i32>> {
+    // A key must not stay pressed while this process is suspended, either.
+    let mut signals = Signals::new([SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP])?;
+    let stop = Arc::clone(stop);
     let (sender, receiver) = channel();
     thread::Builder::new().spawn(move || {
         let signal = match signals.forever().next() {
