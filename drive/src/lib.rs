@@ -16,7 +16,7 @@ mod recorded;
 mod session;
 
 pub use action::{Action, Place, WindowName};
-pub use driver::{DriveConfig, Driven, Pace, Subject, drive};
+pub use driver::{DriveConfig, Driven, Pace, RelayedClients, Subject, drive};
 pub use error::{DriveError, SessionError};
 pub use recorded::{InputKind, RecordedInput};
 pub use session::{Session, Step};

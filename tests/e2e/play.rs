@@ -452,7 +452,7 @@ fn keys_are_not_typed_into_the_window_of_a_later_program_with_the_same_id() {
         &["type", "abc", "--rate", "1", "--yes"][..],
         &["--window", window.trim(), "--display", &server.display],
     ];
-    let mut child = place.x11prof(&words(&run)).spawn().expect("it starts");
+    let mut child = place.x11prof(words(&run)).spawn().expect("it starts");
     let (watch, _) = x11rb::connect(Some(&server.display)).expect("a connection");
     let is_down = || {
         let keys = watch.query_keymap().expect("a request").reply();

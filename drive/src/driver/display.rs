@@ -21,6 +21,7 @@ use x11rb::protocol::xproto::{
 };
 use x11rb::protocol::xtest::ConnectionExt as _;
 
+use super::config::RelayedClients;
 use super::connection::{BoundedConnection, connect, gone};
 use super::keyboard::Keyboard;
 use super::processes::is_descendant;
@@ -55,7 +56,7 @@ pub(super) struct Display {
     pressed: Vec<(u8, u8)>,
     /// Returns the clients of the recorder; `None` if the driver has not started the program. Searches skip windows of
     /// other clients and of other processes.
-    clients: Option<fn() -> Vec<(u32, Option<u32>)>>,
+    clients: Option<RelayedClients>,
 }
 
 /// The first resource ids of the program's clients; `None` if all clients may be the program.
@@ -134,7 +135,7 @@ impl Display {
     /// that are not in the result of `clients` or belong to processes that the driver has not started.
     pub(super) fn leave_out_other_programs(
         &mut self,
-        clients: fn() -> Vec<(u32, Option<u32>)>,
+        clients: RelayedClients,
     ) -> Result<(), DriveError> {
         let windows = self.windows()?.into_iter();
         self.before = windows.map(|window| window.id).collect();
@@ -243,7 +244,7 @@ impl Display {
     /// program.
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
-        // The recorder is asked only if there is a window.
+        // The recorder's list is read only if there is a window.
         let own = LazyCell::new(Box::new(|| self.own_clients()) as Box<dyn FnOnce() -> _>);
         self.search(self.screen.root, 0, &own, &mut found)?;
         Ok(found)

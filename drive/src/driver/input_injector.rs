@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use x11prof_protocol::{Chord, keysym_name, keysym_of};
 
-use super::DriveConfig;
+use super::config::DriveConfig;
 use super::display::{ClientWindow, Display};
 use super::processes::Program;
 use super::subject::Subject;

@@ -1,5 +1,6 @@
 //! The driver. It performs the actions of a session one after the other, each after the program has become idle.
 
+mod config;
 mod connection;
 mod display;
 mod input_injector;
@@ -7,8 +8,6 @@ mod keyboard;
 mod processes;
 mod subject;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -17,38 +16,12 @@ use crate::DriveError;
 use crate::action::Action;
 use crate::human::Human;
 use crate::session::Session;
+pub use config::{DriveConfig, Pace, RelayedClients};
 use input_injector::InputInjector;
 pub use subject::Subject;
 
 /// The time that a mark may take before the action's window is checked again.
 const MARKED: Duration = Duration::from_millis(20);
-
-/// The pace at which actions are sent. Each action also waits until the program is idle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
-    /// Each action is sent as soon as the program is idle.
-    Quiet,
-    /// Each action is sent after the pause that the session contains.
-    Recorded,
-    /// Each action is sent after a pause drawn at random from the session's pauses, with this seed.
-    Human(u64),
-    /// The shortest time from the start of one action to the start of the next.
-    Every(Duration),
-}
-
-/// The settings with which a session is driven.
-#[derive(Debug, Clone)]
-pub struct DriveConfig {
-    /// The program to which the input is sent.
-    pub subject: Subject,
-    /// The pace at which actions are sent.
-    pub pace: Pace,
-    /// Returns the clients that the recorder of the display relays: first resource id, and process id if it is known. If
-    /// the driver starts the program, only windows of these clients receive input.
-    pub clients: fn() -> Vec<(u32, Option<u32>)>,
-    /// When this becomes true, the session stops as soon as no key is pressed.
-    pub stop: Arc<AtomicBool>,
-}
 
 /// The outcome of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
