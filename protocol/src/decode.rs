@@ -15,7 +15,7 @@ use crate::{ByteOrder, Event, Extensions, Reply, Request, ServerSetup, SetupStat
 /// The first major opcode of extensions (protocol, section "Request Format").
 const FIRST_EXTENSION: u8 = 128;
 
-/// The event DeviceChanged of XI2, the only event with nested lists.
+/// The event DeviceChanged of XI2, which contains device classes.
 const DEVICE_CHANGED: (&str, &str, u8) = ("XInputExtension", "generic", 1);
 
 /// The reasons why a message could not be decoded.

@@ -14,7 +14,7 @@ use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, alone, needs, until, wait};
+use crate::harness::{Finished, Place, Recording, Server, alone, is_key_down, needs, until, wait};
 
 /// Handlers' times in milliseconds.
 const TIMES: [&str; 4] = ["10", "30", "100", "300"];
@@ -366,6 +366,29 @@ fn keys_are_withheld_if_another_window_has_the_focus() {
     assert!(line.contains(said), "{line}");
 }
 
+/// Shows a window of another program that receives keys.
+fn show_window(x: &RustConnection, screen: usize, window: u32) {
+    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
+    let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
+    x.create_window(0, window, root, 500, 500, 90, 90, 0, input, 0, &aux)
+        .expect("a request");
+    let (name, string) = (AtomEnum::WM_NAME, AtomEnum::STRING);
+    x.change_property8(PropMode::REPLACE, window, name, string, b"other")
+        .expect("a request");
+    x.map_window(window).expect("a request");
+    x.sync().expect("the server answers");
+}
+
+/// Fails if the other program has received a key.
+fn check_no_key(x: &RustConnection) {
+    while let Some(event) = x.poll_for_event().expect("a connection") {
+        assert!(
+            !matches!(event, Event::KeyPress(_)),
+            "the other window received {event:?}"
+        );
+    }
+}
+
 /// Starts `x11prof type` with three keys and the program, calls `before_keys` with the connection and the window of
 /// another program, which it shows, and checks that only the program receives keys.
 fn only_the_program_receives_keys(
@@ -386,14 +409,7 @@ fn only_the_program_receives_keys(
         place.path("started").exists().then_some(())
     });
     let window = x.generate_id().expect("an id");
-    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
-    let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
-    x.create_window(0, window, root, 500, 500, 90, 90, 0, input, 0, &aux)
-        .expect("a request");
-    let (name, string) = (AtomEnum::WM_NAME, AtomEnum::STRING);
-    x.change_property8(PropMode::REPLACE, window, name, string, b"other")
-        .expect("a request");
-    x.map_window(window).expect("a request");
+    show_window(&x, screen, window);
     before_keys(&x, window);
     x.sync().expect("the server answers");
     place.write("go", b"");
@@ -403,12 +419,7 @@ fn only_the_program_receives_keys(
     std::io::Read::read_to_string(&mut stdout, &mut result).expect("text");
     let result: Value = serde_json::from_str(&result).expect("JSON");
     assert_eq!(latencies(&result).len(), 3, "{result}");
-    while let Some(event) = x.poll_for_event().expect("a connection") {
-        assert!(
-            !matches!(event, Event::KeyPress(_)),
-            "the other window received {event:?}"
-        );
-    }
+    check_no_key(&x);
 }
 
 /// The program may take a while to show its window, and other programs open windows at any time.
@@ -454,12 +465,8 @@ fn keys_are_not_typed_into_the_window_of_a_later_program_with_the_same_id() {
     ];
     let mut child = place.x11prof(words(&run)).spawn().expect("it starts");
     let (watch, _) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let is_down = || {
-        let keys = watch.query_keymap().expect("a request").reply();
-        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
-    };
-    until("the first key", || is_down().then_some(()));
-    until("its release", || (!is_down()).then_some(()));
+    until("the first key", || is_key_down(&watch).then_some(()));
+    until("its release", || (!is_key_down(&watch)).then_some(()));
     xterm.kill().expect("it ran");
     xterm.wait().expect("it ended");
     let window: u32 = window.trim().parse().expect("a number");
@@ -468,20 +475,10 @@ fn keys_are_not_typed_into_the_window_of_a_later_program_with_the_same_id() {
         let is_same = x.setup().resource_id_base == window & !x.setup().resource_id_mask;
         is_same.then_some((x, screen))
     });
-    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
-    let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
-    x.create_window(0, window, root, 0, 0, 90, 90, 0, input, 0, &aux)
-        .expect("a request");
-    x.map_window(window).expect("a request");
-    x.sync().expect("the server answers");
+    show_window(&x, screen, window);
     let status = wait(&mut child, "x11prof type");
     assert_eq!(status.code(), Some(1));
-    while let Some(event) = x.poll_for_event().expect("a connection") {
-        assert!(
-            !matches!(event, Event::KeyPress(_)),
-            "the other window received {event:?}"
-        );
-    }
+    check_no_key(&x);
 }
 
 /// Toolkits show completion lists in popups that do not receive the keys.
@@ -513,11 +510,7 @@ fn grabbed_server_stops_the_driver() {
         let mut command = place.x11prof(&run);
         let command = command.stderr(Stdio::piped()).process_group(0);
         let mut child = command.spawn().expect("it starts");
-        until("a key that is down", || {
-            let keys = x.query_keymap().expect("a request").reply();
-            let keys = keys.expect("the keys").keys;
-            keys.iter().any(|byte| *byte != 0).then_some(())
-        });
+        until("a key that is down", || is_key_down(&x).then_some(()));
         x.grab_server().expect("a request");
         x.sync().expect("the server is grabbed");
         if interrupted {
@@ -536,11 +529,8 @@ fn grabbed_server_stops_the_driver() {
         std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");
         assert!(said.contains(waited), "{said}");
         if interrupted {
-            let keys = x.query_keymap().expect("a request").reply();
-            let keys = keys.expect("the keys").keys;
-            assert!(keys.iter().all(|byte| *byte == 0), "{keys:?}");
-        }
-        if !interrupted {
+            assert!(!is_key_down(&x), "a key is down");
+        } else {
             let ended = place.run(&run);
             assert!(ended.stderr().contains("silent for 20 s"), "{ended}");
         }
@@ -570,11 +560,7 @@ fn killed_program_ends_the_session_at_once() {
         let mut command = place.x11prof(["type", "--display", &server.display, "--yes"]);
         let command = command.args(&subject).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it starts");
-        until("a key that is down", || {
-            let keys = x.query_keymap().expect("a request").reply();
-            let keys = keys.expect("the keys").keys;
-            keys.iter().any(|byte| *byte != 0).then_some(())
-        });
+        until("a key that is down", || is_key_down(&x).then_some(()));
         match &mut own {
             Some(xterm) => {
                 xterm.kill().expect("it runs");
@@ -604,10 +590,6 @@ fn interrupted_driver_releases_all_keys() {
     needs("xterm", "xterm");
     let server = Server::xvfb(&[]);
     let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let is_down = || {
-        let keys = x.query_keymap().expect("a request").reply();
-        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
-    };
     let run = words(&[
         &["type", "--display", &server.display, "--yes", "--"],
         &XTERM,
@@ -616,12 +598,12 @@ fn interrupted_driver_releases_all_keys() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TSTP] {
         let mut command = place.x11prof(&run);
         let mut child = command.process_group(0).spawn().expect("it starts");
-        until("a key that is down", || is_down().then_some(()));
+        until("a key that is down", || is_key_down(&x).then_some(()));
         let group = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process_group(group, signal).expect("sent");
         let status = until("its end", || child.try_wait().expect("it ran"));
         assert!(!status.success(), "{status}");
-        assert!(!is_down(), "a key is down");
+        assert!(!is_key_down(&x), "a key is down");
     }
 }
 

@@ -10,7 +10,9 @@ use x11rb::connection::Connection as _;
 use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
 
 use crate::harness::raw::Order;
-use crate::harness::{Finished, Place, Recording, Server, needs, until, wait, xterm_trace};
+use crate::harness::{
+    Finished, Place, Recording, Server, is_key_down, needs, until, wait, xterm_trace,
+};
 use crate::timed::slow_handlers;
 
 /// The screens of private servers.
@@ -237,10 +239,6 @@ fn replay_leaves_no_key_pressed() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let is_down = || {
-        let keys = x.query_keymap().expect("a request").reply();
-        keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
-    };
     let record = [
         "record", "--server", "xvfb", "--", "xdotool", "keydown", "a",
     ];
@@ -253,15 +251,15 @@ fn replay_leaves_no_key_pressed() {
     ];
     place.ok(record);
     place.ok(replay);
-    assert!(!is_down());
+    assert!(!is_key_down(&x));
     place.ok(record.into_iter().chain(["sleep", "3", "keyup", "a"]));
     for signal in [Signal::INT, Signal::TSTP] {
         let mut command = place.x11prof(replay);
         let mut child = command.process_group(0).spawn().expect("it starts");
-        until("a key that is down", || is_down().then_some(()));
+        until("a key that is down", || is_key_down(&x).then_some(()));
         kill_process_group(Pid::from_child(&child), signal).expect("sent");
         let status = wait(&mut child, "x11prof replay");
-        assert!(!status.success() && !is_down(), "{status}");
+        assert!(!status.success() && !is_key_down(&x), "{status}");
     }
 }
 

@@ -221,7 +221,7 @@ impl Control {
         self.x.send(request, self.xtest).map(drop).map_err(lost)
     }
 
-    /// Releases all keys and buttons that XTEST has pressed. The server ignores releases of those that a user holds.
+    /// Releases all keys and buttons that are pressed on XTEST's devices. A user's keyboard and mouse are other devices.
     fn release(&mut self) -> Result<(), ReplayError> {
         let window = self.screen()?.root;
         let keys: QueryKeymapReply = self.one(QueryKeymapRequest, 0)?;

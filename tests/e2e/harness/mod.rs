@@ -21,7 +21,7 @@ pub(crate) use place::{Place, keep};
 use programs::LIMIT;
 pub(crate) use programs::{Finished, needs, wait};
 pub(crate) use recording::Recording;
-pub(crate) use server::Server;
+pub(crate) use server::{Server, is_key_down};
 pub(crate) use shared_files::{xterm_trace, xvfb_parameters};
 pub(crate) use turns::{Turn, alone, side_by_side};
 

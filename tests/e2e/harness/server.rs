@@ -5,6 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use x11rb::protocol::xproto::ConnectionExt as _;
+use x11rb::rust_connection::RustConnection;
+
 use super::place::Place;
 use super::programs::needs;
 use super::turns::{Turn, side_by_side};
@@ -126,4 +129,10 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// True if a key of the server's keyboard is pressed.
+pub(crate) fn is_key_down(x: &RustConnection) -> bool {
+    let keys = x.query_keymap().expect("a request").reply();
+    keys.expect("the keys").keys.iter().any(|byte| *byte != 0)
 }
