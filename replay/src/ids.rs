@@ -44,6 +44,12 @@ impl Ids {
         here.1 & mask == mask
     }
 
+    /// True if the display's id `here` is one of a replayed client's.
+    pub(crate) fn is_of_a_client(&self, here: u32) -> bool {
+        let mut ranges = self.ranges.values();
+        ranges.any(|range| here & !range.mask == range.here)
+    }
+
     /// Maps the recorded id of a client's resource, or an id in `fixed`, to the display's id; `None` for any other number.
     pub(crate) fn known(&self, id: u32) -> Option<u32> {
         let range = self.ranges.get(&(id & !self.mask));

@@ -23,6 +23,8 @@ pub struct Played {
     pub added_round_trips: u64,
     /// The number of key presses, clicks and motions sent to the display.
     pub inputs: u64,
+    /// The number of key presses and clicks that were left out because another program would have got them.
+    pub inputs_for_others: u64,
     /// The number of keycodes with different symbols on the display and in the recording.
     pub other_keys: u64,
     /// The number of recorded events that did not arrive in time, by name of the event.

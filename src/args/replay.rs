@@ -37,9 +37,9 @@ pub(crate) struct Replay {
     pub(crate) server: Vec<ServerKind>,
     /// Play to this display
     ///
-    /// The replay moves the pointer and presses keys. As a user's, they go to the window that has the focus: use no other
-    /// program meanwhile. It leaves out requests whose effects outlive the connection or
-    /// reach other programs. A malicious trace can get past this check: replay a stranger's trace with --server.
+    /// The replay moves the pointer, presses keys and clicks in its own windows; a program that has grabbed the keyboard
+    /// or pointer gets them too. It leaves out requests whose effects outlive the connection or reach other programs. A
+    /// malicious trace can get past this check: replay a stranger's trace with --server.
     #[arg(long, value_name = "DISPLAY", conflicts_with_all = ["server", "server_command"])]
     pub(crate) display: Option<String>,
     /// Do not ask before using the pointer and keys of the display

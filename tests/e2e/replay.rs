@@ -7,7 +7,10 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use x11rb::connection::Connection as _;
-use x11rb::protocol::xproto::{ConnectionExt as _, ImageFormat};
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{
+    ConnectionExt as _, CreateWindowAux, EventMask, ImageFormat, InputFocus, WindowClass,
+};
 
 use crate::harness::raw::Order;
 use crate::harness::{
@@ -232,6 +235,13 @@ fn signal_ends_all_replays() {
     }
 }
 
+/// Records an xterm into which xdotool sends input.
+fn record_in_xterm(place: &Place, input: &str) {
+    let find = "xdotool search --sync --onlyvisible --class xterm mousemove --window %1 50 50";
+    let shell = format!("xterm & {find}; xdotool {input} sleep .5; kill $!");
+    place.ok(["record", "--server", "xvfb", "--", "sh", "-c", &shell]);
+}
+
 /// A trace may end while a key is pressed, and a signal may end the replay.
 #[test]
 fn replay_leaves_no_key_pressed() {
@@ -239,9 +249,6 @@ fn replay_leaves_no_key_pressed() {
     let place = Place::new();
     let server = Server::xvfb(&[]);
     let (x, _) = x11rb::connect(Some(&server.display)).expect("a connection");
-    let record = [
-        "record", "--server", "xvfb", "--", "xdotool", "keydown", "a",
-    ];
     let replay = [
         "replay",
         "x11prof.mcap",
@@ -249,10 +256,10 @@ fn replay_leaves_no_key_pressed() {
         "--display",
         &server.display,
     ];
-    place.ok(record);
+    record_in_xterm(&place, "keydown a");
     place.ok(replay);
     assert!(!is_key_down(&x));
-    place.ok(record.into_iter().chain(["sleep", "3", "keyup", "a"]));
+    record_in_xterm(&place, "keydown a sleep 3 keyup a");
     for signal in [Signal::INT, Signal::TSTP] {
         let mut command = place.x11prof(replay);
         let mut child = command.process_group(0).spawn().expect("it starts");
@@ -260,6 +267,43 @@ fn replay_leaves_no_key_pressed() {
         kill_process_group(Pid::from_child(&child), signal).expect("sent");
         let status = wait(&mut child, "x11prof replay");
         assert!(!status.success() && !is_key_down(&x), "{status}");
+    }
+}
+
+#[test]
+fn replay_presses_no_keys_for_other_programs() {
+    needs("xdotool", "xdotool");
+    let place = Place::new();
+    let server = Server::xvfb(&[]);
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let (window, root) = (
+        x.generate_id().expect("an id"),
+        x.setup().roots[screen].root,
+    );
+    let values = CreateWindowAux::new()
+        .override_redirect(1)
+        .event_mask(EventMask::KEY_PRESS);
+    let class = WindowClass::INPUT_OUTPUT;
+    x.create_window(0, window, root, 0, 0, 1280, 1024, 0, class, 0, &values)
+        .and_then(|_| x.map_window(window))
+        .and_then(|_| x.set_input_focus(InputFocus::PARENT, window, 0_u32))
+        .and_then(|_| x.flush())
+        .expect("it is sent");
+    record_in_xterm(&place, "key a");
+    let words = [
+        "replay",
+        "x11prof.mcap",
+        "--yes",
+        "--display",
+        &server.display,
+    ];
+    let replayed = place.run(words);
+    replayed.succeeded();
+    let said = replayed.stderr();
+    assert!(said.contains("1 input left out"), "{said}");
+    x.get_input_focus().expect("sent").reply().expect("a reply");
+    while let Some(event) = x.poll_for_event().expect("a connection") {
+        assert!(matches!(event, Event::MappingNotify(_)), "{event:?}");
     }
 }
 

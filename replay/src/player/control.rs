@@ -16,16 +16,18 @@ use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
 use x11rb_protocol::protocol::xproto::{
-    BUTTON_RELEASE_EVENT, GetImageReply, GetImageRequest, GetInputFocusRequest,
-    GetKeyboardMappingReply, GetKeyboardMappingRequest, ImageFormat, InternAtomReply,
-    InternAtomRequest, KEY_RELEASE_EVENT, QueryExtensionReply, QueryExtensionRequest,
-    QueryKeymapReply, QueryKeymapRequest, QueryPointerReply, QueryPointerRequest, Screen, Setup,
+    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, GetImageReply, GetImageRequest, GetInputFocusReply,
+    GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest, ImageFormat,
+    InternAtomReply, InternAtomRequest, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, QueryExtensionReply,
+    QueryExtensionRequest, QueryKeymapReply, QueryKeymapRequest, QueryPointerReply,
+    QueryPointerRequest, Screen, Setup,
 };
 use x11rb_protocol::protocol::xtest::FakeInputRequest;
 use x11rb_protocol::x11_utils::{Request, TryParse};
 
 use super::patience::PATIENCE;
 use crate::ReplayError;
+use crate::ids::{Ids, LAST_CONSTANT};
 use crate::script::{Outputs, trimmed};
 
 /// Maximum number of requests that are sent before the first reply is read, so that the replies fit into the socket's buffer.
@@ -189,17 +191,43 @@ impl Control {
         self.x.reply().map(|_| ()).map_err(lost)
     }
 
-    /// Sends a recorded input to the display, preceded by a motion if the pointer is at another position.
-    pub(super) fn input(&mut self, input: Input) -> Result<(), ReplayError> {
+    /// Sends a recorded input to the display, preceded by a motion if the pointer is at another position. On a shared
+    /// display, leaves out presses that another program would get, and returns false.
+    pub(super) fn input(&mut self, input: Input, ids: &Ids) -> Result<bool, ReplayError> {
         const MOTION: u8 = 6;
         if self.pointer != Some(input.at) || input.kind == MOTION {
             self.fake(MOTION, 0, input.at)?;
         }
+        self.pointer = Some(input.at);
+        if self.is_shared && self.is_for_others(input.kind, ids).unwrap_or(true) {
+            return Ok(false);
+        }
         if input.kind != MOTION {
             self.fake(input.kind, input.detail, input.at)?;
         }
-        self.pointer = Some(input.at);
-        Ok(())
+        Ok(true)
+    }
+
+    /// True if a window of another program would get a press: of a key by the focus, of a button by the pointer.
+    fn is_for_others(&mut self, kind: u8, ids: &Ids) -> Result<bool, ReplayError> {
+        let root = self.screen()?.root;
+        if kind == KEY_PRESS_EVENT {
+            let reply: GetInputFocusReply = self.one(GetInputFocusRequest, 0)?;
+            if reply.focus > LAST_CONSTANT && reply.focus != root {
+                return Ok(!ids.is_of_a_client(reply.focus));
+            }
+        } else if kind != BUTTON_PRESS_EVENT {
+            return Ok(false);
+        }
+        // A window manager's frame contains the client's window.
+        let (mut window, mut is_for_others) = (root, false);
+        loop {
+            let pointer: QueryPointerReply = self.one(QueryPointerRequest { window }, 0)?;
+            if pointer.child == 0 || ids.is_of_a_client(pointer.child) {
+                return Ok(is_for_others && pointer.child == 0);
+            }
+            (window, is_for_others) = (pointer.child, true);
+        }
     }
 
     fn fake(

@@ -63,8 +63,10 @@ pub fn play(script: &Script, config: &PlayConfig) -> Result<Played, ReplayError>
             Action::Send(batch) => waiting.send(&mut player, batch)?,
             Action::Input(input) if player.control.takes_input() => {
                 player.settle(None)?;
-                player.control.input(*input)?;
-                player.played.inputs += 1;
+                match player.control.input(*input, &player.ids)? {
+                    true => player.played.inputs += 1,
+                    false => player.played.inputs_for_others += 1,
+                }
             }
             Action::Input(_) => {}
             Action::Mark(text) => picture(&mut player, config, text)?,

@@ -262,7 +262,9 @@ impl Reading {
         let mut omitted = (request.wire_len as usize).saturating_sub(request.bytes.len());
         let extension = requests::extension(request, extensions);
         let is_input = (extension, request.minor) == XTEST_FAKE_INPUT;
-        self.has_driver |= is_input;
+        // On a shared display, the player itself sends the input that the recorded clients received, unless another
+        // program would get it.
+        self.has_driver |= is_input && !self.is_shared;
         batch.after_all |= is_input || request.major == GRAB_SERVER;
         if matches!(request.major, GRAB_SERVER | UNGRAB_SERVER) && !self.is_shared {
             batch.grabs = Some(request.major == GRAB_SERVER);
@@ -281,7 +283,7 @@ impl Reading {
         let is_long = request.header_len > 4;
         let is_big = batch.enable.is_some_and(|at| at <= batch.after_reply) || !is_long;
         let changes = || changes_display(request, extensions, extension, is_root);
-        let playable = match is_renamed || !is_big || self.is_shared && changes() {
+        let playable = match is_renamed || !is_big || self.is_shared && (is_input || changes()) {
             true => Playable::No,
             false => requests::playable(request, extension),
         };

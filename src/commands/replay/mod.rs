@@ -301,6 +301,10 @@ fn tell(played: &Played, server: &str) {
             let added = counted(played.added_round_trips, &format!("{ADDED} request"));
             format!("{added} added to keep the order of the clients")
         }),
+        (played.inputs_for_others > 0).then(|| {
+            let inputs = counted(played.inputs_for_others, "input");
+            format!("{inputs} left out: a key or click that another program would have got")
+        }),
         (played.other_keys > 0 && played.inputs > 0).then(|| {
             let keys = counted(played.other_keys, "keycode");
             format!("{keys} are other keys on this server than in the recording")
