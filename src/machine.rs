@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use x11prof_cost_model::{Host, Rescaled, ServerParameters, built_in, is_same_server};
 use x11prof_proxy::{DisplayError, PrivateServer, ServerKind, ServerLink};
-use x11prof_xmeasure::{Pin, Plan, Target, measure, this_machine};
+use x11prof_xmeasure::{Plan, Target, measure, this_machine, usual_processor};
 
 use crate::handler_times;
 use crate::saved_parameters;
@@ -144,7 +144,7 @@ fn probed(host: &Host, probing: Probing) -> Result<ServerParameters, String> {
         quick: true,
         only: PROBED.map(str::to_owned).into(),
         entries_only: true,
-        pin: Pin::usual(),
+        pin: usual_processor(),
         ..Plan::default()
     };
     let parameters =

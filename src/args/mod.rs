@@ -394,7 +394,7 @@ pub(crate) struct Measure {
     /// The cost table to write [default: a file that `report` finds]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Measure fewer sizes, with fewer repetitions: about 15 s on Xvfb
+    /// Measure fewer sizes, with fewer repetitions: about 7 s on Xvfb
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure only this request (may be repeated)

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::flag;
 use x11prof_cost_model::review_method;
 use x11prof_proxy::{DisplayName, PrivateServer, ServerLink, note_handled_signals};
-use x11prof_xmeasure::{Pin, Plan, Progress, Target, measure};
+use x11prof_xmeasure::{Plan, Progress, Target, measure, pin_this_thread, usual_processor};
 
 use super::calibration::Destination;
 use crate::args::Measure;
@@ -27,6 +27,12 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
     try_out(arguments.output.as_deref(), None)?;
     // An interruption must end the calibration cleanly.
     let stop = stopped_by_signal()?;
+    let plan = plan(arguments, &stop);
+    if let (true, Some(cpu)) = (arguments.server.is_some(), plan.pin) {
+        // The servers and the viewer that a private server needs inherit the processor. On another one, they would take
+        // pixels out of the server's cache, at times that depend on the machine's load.
+        pin_this_thread(cpu).map_err(CommandError::failed)?;
+    }
     // Kept until the end, because dropping it stops the server.
     let mut server = arguments
         .server
@@ -35,14 +41,10 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         .map_err(CommandError::failed)?;
     let target = target(arguments, server.as_ref())?;
     let file = Destination::find(arguments, &target)?;
-    let plan = plan(arguments, &stop);
     let handlers = match &mut server {
         Some(server) => handler_times::of_private(server),
         None => handler_times::of_running(&target),
     };
-    if let (Some(server), Some(aside)) = (&server, plan.pin.and_then(|pin| pin.other)) {
-        server.put_aside(aside).map_err(CommandError::failed)?;
-    }
     let bar = bar();
     let measured = measure(&target, &plan, handlers, &mut |progress| {
         show(&bar, &progress)
@@ -66,7 +68,7 @@ fn plan(arguments: &Measure, stop: &Arc<AtomicBool>) -> Plan {
     Plan {
         quick: arguments.quick,
         only: arguments.only.clone(),
-        pin: Pin::usual(),
+        pin: usual_processor(),
         // A private server has no other users.
         intrusive: arguments.intrusive || arguments.server.is_some(),
         stop: Arc::clone(stop),

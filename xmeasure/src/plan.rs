@@ -16,9 +16,10 @@ pub struct Plan {
     /// True to measure only requests, because the target file already has the transport costs of this server on this
     /// machine, which take half a minute to measure.
     pub entries_only: bool,
-    /// The processors to which the server and this process are pinned, which makes the figures more stable. If pinning
-    /// is not permitted, the processes are not pinned and the result contains a note.
-    pub pin: Option<Pin>,
+    /// The processor to which the server and this thread are pinned. The server's CPU time is most stable there, because
+    /// the server always finds a full socket whose data is still in the cache. If pinning is not permitted, the result
+    /// contains a note.
+    pub pin: Option<usize>,
     /// True to also measure requests that a user of the display would notice: grabs, the focus, the pointer, the
     /// keyboard map, the screen saver. Their effects are undone afterwards.
     pub intrusive: bool,
@@ -29,32 +30,11 @@ pub struct Plan {
     pub stop: Arc<AtomicBool>,
 }
 
-/// The processors to which the server and the sender are pinned during the measurement. Their affinity is restored
-/// afterwards.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pin {
-    /// The processor that the server and the sender share. The server's CPU time is most stable there, because the
-    /// server always finds a full socket whose data is still in the cache.
-    pub both: usize,
-    /// A second processor, for the server's helpers; `None` if there is none.
-    pub other: Option<usize>,
-}
-
-impl Pin {
-    /// The last two processors that this process may use; `None` if there is only one. The first processor is not
-    /// used, because it handles interrupts by default.
-    pub fn usual() -> Option<Pin> {
-        let allowed = sched_getaffinity(None).ok()?;
-        let mut from_last = (0..CpuSet::MAX_CPU)
-            .rev()
-            .filter(|cpu| allowed.is_set(*cpu));
-        let both = from_last.next()?;
-        let other = from_last.next()?;
-        Some(Pin {
-            both,
-            other: Some(other),
-        })
-    }
+/// The processor for a calibration: the last one that this process may use, because the first one handles interrupts by
+/// default. `None` if it is unknown.
+pub fn usual_processor() -> Option<usize> {
+    let allowed = sched_getaffinity(None).ok()?;
+    (0..CpuSet::MAX_CPU).rev().find(|cpu| allowed.is_set(*cpu))
 }
 
 /// The progress of a running calibration.

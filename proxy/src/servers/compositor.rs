@@ -104,9 +104,4 @@ impl Compositor {
             .env("XDG_RUNTIME_DIR", self.dir.path())
             .env("WAYLAND_DISPLAY", SOCKET);
     }
-
-    /// The process id of the compositor.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
-    }
 }

@@ -11,7 +11,6 @@ use std::time::Instant;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, Signal, kill_process};
-use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::capture::handler_times::HandlerTimes;
 use crate::display::authority::{self, Cookie};
@@ -36,8 +35,6 @@ pub struct PrivateServer {
     display: DisplayName,
     cookie: Cookie,
     authority_file: PathBuf,
-    /// The id of the viewer's thread; `None` if the server has no viewer.
-    viewer: Option<Pid>,
     /// The server's directory, which is removed after the server has ended.
     dir: PrivateDir,
     /// The program that shows this server's window; `None` if none is needed. It ends after the server.
@@ -70,13 +67,6 @@ impl Host {
                     .env("XAUTHORITY", server.authority_file());
             }
             Host::Compositor(compositor) => compositor.shows(command),
-        }
-    }
-
-    fn pid(&self) -> u32 {
-        match self {
-            Host::Server(server) => server.pid(),
-            Host::Compositor(compositor) => compositor.pid(),
         }
     }
 }
@@ -133,7 +123,7 @@ impl PrivateServer {
         if kind.is_viewed()
             && let Some(socket) = kind.viewers_socket(server.dir.path())
         {
-            server.viewer = Some(viewer::view(&socket).map_err(io(program))?);
+            viewer::view(&socket).map_err(io(program))?;
         }
         server.host = host;
         Ok(server)
@@ -172,30 +162,10 @@ impl PrivateServer {
             display: DisplayName::local(number),
             cookie,
             authority_file,
-            viewer: None,
             dir,
             host: None,
             timer,
         })
-    }
-
-    /// Moves the server's helpers (its viewer, and the server or compositor that shows its window) to the processor
-    /// with the number `cpu`.
-    ///
-    /// # Errors
-    /// Fails if the system does not allow the processor.
-    pub fn put_aside(&self, cpu: usize) -> io::Result<()> {
-        let host = self.host.as_ref().map(Host::pid);
-        let host = host.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        if cpu >= CpuSet::MAX_CPU {
-            return Err(io::Error::from(ErrorKind::InvalidInput));
-        }
-        let mut only = CpuSet::new();
-        only.set(cpu);
-        for thread in [host, self.viewer].into_iter().flatten() {
-            sched_setaffinity(Some(thread), &only)?;
-        }
-        Ok(())
     }
 
     /// Begins to time the server's request handlers, after the server has replied to some requests. `None` if the

@@ -6,11 +6,7 @@
 use std::io::{BufReader, Error, ErrorKind, Read, Result, Write, copy, sink};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::sync::mpsc;
 use std::thread;
-
-use rustix::process::Pid;
-use rustix::thread::gettid;
 
 /// The security type without a password (section 7.1.2).
 const NO_SECURITY: u8 = 1;
@@ -20,21 +16,14 @@ const ZRLE: u32 = 16;
 const SET_ENCODINGS: u8 = 2;
 const UPDATE_REQUEST: u8 = 3;
 
-/// Connects a viewer to the socket at `path`, on a separate thread, until the server ends. Returns the thread's id
-/// after the first update, of the whole screen, has arrived.
-pub(crate) fn view(path: &Path) -> Result<Pid> {
+/// Connects a viewer to the socket at `path`, on a separate thread, until the server ends. Returns after the first
+/// update, of the whole screen, has arrived.
+pub(crate) fn view(path: &Path) -> Result<()> {
     let mut viewer = Viewer::new(UnixStream::connect(path)?)?;
     viewer.next()?;
-    let (tell, reported) = mpsc::channel();
-    thread::Builder::new().spawn(move || {
-        // The receiver is gone only if this function has failed.
-        let _ = tell.send(gettid());
-        // The loop ends with the server, which closes the connection.
-        while viewer.next().is_ok() {}
-    })?;
-    reported
-        .recv()
-        .map_err(|_| Error::from(ErrorKind::BrokenPipe))
+    // The loop ends with the server, which closes the connection.
+    thread::Builder::new().spawn(move || while viewer.next().is_ok() {})?;
+    Ok(())
 }
 
 struct Viewer {

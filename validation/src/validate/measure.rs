@@ -1,6 +1,8 @@
 //! `cargo xtask validate calibration`: how long a calibration takes, whether a second one agrees with the first, also
-//! with busy programs, interpolated costs with measured ones, and costs with x11perf.
+//! with busy programs, handler times with saturated loops, interpolated costs with measured ones, and costs with
+//! x11perf.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -8,8 +10,9 @@ use std::time::Instant;
 use x11prof_cost_model::{
     Clock, CostTable, Difference, ServerParameters, Substitutions, differences,
 };
+use x11prof_proxy::{PrivateServer, ServerKind, ServerLink};
 use x11prof_session::Operation;
-use x11prof_xmeasure::{Pin, Plan};
+use x11prof_xmeasure::{Plan, Target, measure, usual_processor};
 
 use super::calibration::calibrate;
 use super::guest::busy_loop;
@@ -22,6 +25,8 @@ use xtask::run::{cargo, run, target};
 const KINDS: [&str; 4] = ["xvfb", "xvnc", "xephyr", "xorg-dummy"];
 /// The number of busy loops.
 const LOOPS: usize = 2;
+/// Requests are listed if the median of their ratios differs from 1 by this factor or more.
+const APART: f64 = 1.3;
 /// The build of x11prof: that of this program.
 const BUILD: &str = if cfg!(debug_assertions) {
     "debug"
@@ -32,13 +37,14 @@ const BUILD: &str = if cfg!(debug_assertions) {
 const SERVER_CPU: &str = "1";
 const CLIENT_CPU: &str = "0";
 
-/// Runs the validation of the servers in `arguments`, or of all; `between` and `x11perf` select the other parts.
+/// Runs the validation of the servers in `arguments`, or of all; `both`, `between` and
+/// `x11perf` select the other parts.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST])?;
     if arguments.first().is_some_and(|word| word == "x11perf") {
         let server = XServer::start(SERVER_CPU)?;
         let plan = Plan {
-            pin: Pin::usual(),
+            pin: usual_processor(),
             intrusive: true,
             ..Plan::default()
         };
@@ -54,9 +60,16 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         interpolation(&calibrated(&folder, KINDS[0], "between", &[])?.parameters);
         return Ok(());
     }
+    let both = arguments.iter().any(|word| word == "both");
+    let arguments = &arguments[usize::from(both)..];
     let kinds = KINDS.into_iter();
     let kinds =
         kinds.filter(|kind| arguments.is_empty() || arguments.iter().any(|one| one == kind));
+    if both {
+        return kinds
+            .into_iter()
+            .try_for_each(|kind| both_ways(&folder, kind));
+    }
     println!(
         "{BUILD} build; differences of points: median, 95 % (goals: 60 s, 10 s, 2 % and 10 %)\n"
     );
@@ -140,6 +153,52 @@ fn apart(all: &[Difference]) -> String {
         quantile(&apart, 0.5),
         quantile(&apart, 0.95)
     )
+}
+
+/// Compares a calibration by handler times with one by saturated loops, on a server of the same kind that does not time
+/// its handlers.
+fn both_ways(folder: &Path, kind: &str) -> Result<(), String> {
+    let timed = calibrated(folder, kind, "first", &[])?.parameters;
+    let server = ServerKind::from_name(kind).ok_or("no such kind of server")?;
+    let server = PrivateServer::start(server).map_err(reported)?;
+    let authority = Some(server.authority_file().to_owned());
+    let link = ServerLink::new(server.display().clone(), authority);
+    let target = Target::new(link).map_err(reported)?;
+    let plan = Plan {
+        pin: usual_processor(),
+        intrusive: true,
+        ..Plan::default()
+    };
+    let start = Instant::now();
+    let loops = measure(&target, &plan, None, &mut |_| {}).map_err(reported)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let all = differences(&timed, &loops);
+    let within = |most: f64| {
+        let within = all.iter().filter(|one| one.ratio().ln().abs() <= most.ln());
+        100.0 * within.count() as f64 / all.len().max(1) as f64
+    };
+    println!(
+        "\n{kind}: by loops {seconds:.0} s; {} points by both, median and 95 % of the differences {}; {:.0} % within \
+         1.1, {:.0} % within {APART}\n\n| request | points | handler times, µs | loops / handler times |\n|---|---|---|---|",
+        all.len(),
+        apart(&all),
+        within(1.1),
+        within(APART)
+    );
+    let mut requests: BTreeMap<&str, (Vec<f64>, Vec<f64>)> = BTreeMap::new();
+    for one in &all {
+        let (ratios, times) = requests.entry(&one.request).or_default();
+        ratios.push(one.ratio());
+        times.push(one.first.0);
+    }
+    for (request, (ratios, times)) in requests {
+        let ratio = quantile(&ratios, 0.5);
+        if ratio.ln().abs() >= APART.ln() {
+            let time = quantile(&times, 0.5);
+            println!("| {request} | {} | {time:.2} | {ratio:.2} |", ratios.len());
+        }
+    }
+    Ok(())
 }
 
 /// Compares the cost at each inner size, interpolated between its neighbours, with the measurement there.

@@ -81,7 +81,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
              cargo xtask validate killed\n       \
-             cargo xtask validate calibration [KIND…|between|x11perf]\n       \
+             cargo xtask validate calibration [[both] KIND…|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
              cargo xtask validate page [MB]\n       \
              cargo xtask validate nesting\n       \

@@ -15,7 +15,7 @@ use crate::plan::Plan;
 use crate::sampling::executor::Executor;
 use crate::sampling::job::Job;
 use crate::sampling::readings::Readings;
-use crate::sampling::sampler::{self, Step};
+use crate::sampling::sampler::{self, HANDLED, Step};
 use crate::server::client::Client;
 use crate::server::exchange::ReceivedMessages;
 use crate::server::tracker::Tracker;
@@ -26,10 +26,6 @@ use crate::workloads::{self, transport};
 
 /// The name of this probe's phase in progress reports.
 pub(crate) const MEASURING: &str = "measuring";
-
-/// The maximum number of requests of a load whose handlers are timed. A long load of drawing requests takes Xephyr
-/// seconds, because Xephyr shows each changed box separately.
-const HANDLED: u32 = 256;
 
 /// Length of a reply without data, in bytes.
 const HEAD: u64 = 32;

@@ -68,7 +68,7 @@ pub fn this_machine() -> Host {
 /// A description of the measurement, with the user's `plan` and further `notes`.
 pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
     let place = match plan.pin {
-        Some(pin) => format!("server and sender on processor {}", pin.both),
+        Some(pin) => format!("server and sender on processor {pin}"),
         None => "not pinned".to_owned(),
     };
     let kind = if plan.quick { "quick" } else { "whole" };

@@ -10,8 +10,6 @@ use std::time::Instant;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::plan::Pin;
-
 /// The number of sleeps of process `pid` so far if it sleeps now; `None` if it runs or if /proc does not report it.
 pub(crate) fn asleep(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -38,8 +36,8 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// Pins the server `pid` and this thread to the processor `pin.both`. If an error occurs, neither remains pinned.
-    pub(crate) fn new(pid: u32, pin: Pin) -> io::Result<Pinned> {
+    /// Pins the server `pid` and this thread to the processor `cpu`. If an error occurs, neither remains pinned.
+    pub(crate) fn new(pid: u32, cpu: usize) -> io::Result<Pinned> {
         let server = i32::try_from(pid).ok().and_then(Pid::from_raw);
         let server = server.ok_or(rustix::io::Errno::SRCH)?;
         let mut pinned = Pinned {
@@ -48,7 +46,7 @@ impl Pinned {
         };
         for process in [Some(server), None] {
             let before = sched_getaffinity(process)?;
-            place(process, pin.both)?;
+            place(process, cpu)?;
             pinned.before.push((process, before));
         }
         Ok(pinned)
@@ -71,6 +69,14 @@ fn lock(pid: u32) -> io::Result<UnixListener> {
         io::ErrorKind::AddrInUse => io::Error::other("another calibration of it is running"),
         _ => error,
     })
+}
+
+/// Pins this thread, and the threads and processes that it starts afterwards, to the processor `cpu`.
+///
+/// # Errors
+/// Fails if the system does not allow the processor.
+pub fn pin_this_thread(cpu: usize) -> io::Result<()> {
+    Ok(place(None, cpu)?)
 }
 
 fn place(process: Option<Pid>, cpu: usize) -> rustix::io::Result<()> {
