@@ -366,9 +366,52 @@ fn keys_are_withheld_if_another_window_has_the_focus() {
     assert!(line.contains(said), "{line}");
 }
 
-/// Shows a window of another program that receives keys.
+/// The user may move the pointer during a session.
+#[test]
+fn clicks_are_withheld_from_other_programs() {
+    let place = Place::new();
+    needs("xterm", "xterm");
+    let server = Server::xvfb(&[]);
+    let (x, screen) = x11rb::connect(Some(&server.display)).expect("a connection");
+    let window = x.generate_id().expect("an id");
+    show_window(&x, screen, window);
+    let root = x.setup().roots[screen].root;
+    let point = || {
+        x.warp_pointer(x11rb::NONE, root, 0, 0, 0, 0, 550, 550)
+            .expect("a request");
+        x.sync().expect("the server answers");
+    };
+    let options = ["--display", &server.display, "--yes", "--"];
+    let drive = |session: &str| {
+        place.write("session.txt", session.as_bytes());
+        let mut command = place.x11prof(words(&[&["drive", "session.txt"], &options, &XTERM]));
+        command.spawn().expect("it starts")
+    };
+    point();
+    let status = wait(&mut drive("window \"XTerm\"\nclick 1\n"), "x11prof drive");
+    assert_eq!(status.code(), Some(1));
+    let mut child = drive("window \"XTerm\"\nclick 1 20 20\nwait 2s\nclick 1 20 20\n");
+    let at = || {
+        let reply = x.query_pointer(root).expect("a request").reply();
+        let reply = reply.expect("a reply");
+        (reply.root_x, reply.root_y)
+    };
+    until("the first click", || (at() != (550, 550)).then_some(()));
+    until("its release", || {
+        let reply = x.query_pointer(root).expect("a request").reply();
+        (u16::from(reply.expect("a reply").mask) == 0).then_some(())
+    });
+    point();
+    assert!(wait(&mut child, "x11prof drive").success());
+    assert_ne!(at(), (550, 550));
+    while let Some(event) = x.poll_for_event().expect("a connection") {
+        assert!(!matches!(event, Event::ButtonPress(_)), "{event:?}");
+    }
+}
+
+/// Shows a window of another program that receives keys and clicks.
 fn show_window(x: &RustConnection, screen: usize, window: u32) {
-    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS);
+    let aux = CreateWindowAux::new().event_mask(EventMask::KEY_PRESS | EventMask::BUTTON_PRESS);
     let (root, input) = (x.setup().roots[screen].root, WindowClass::INPUT_OUTPUT);
     x.create_window(0, window, root, 500, 500, 90, 90, 0, input, 0, &aux)
         .expect("a request");

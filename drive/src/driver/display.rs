@@ -507,10 +507,16 @@ impl Display {
         Ok(false)
     }
 
-    /// The name of another client's window that covers the window at this position on the screen; `None` if the
-    /// window's own client is visible there.
-    pub(super) fn covered(&self, window: Window, at: Place) -> Result<Option<String>, DriveError> {
+    /// The name of another program's window that covers the window at this position on the screen; `None` if the
+    /// program itself is visible there. With `beside`, the root window may be there, if no client receives its clicks.
+    pub(super) fn covered(
+        &self,
+        window: Window,
+        at: Place,
+        beside: bool,
+    ) -> Result<Option<String>, DriveError> {
         let mask = self.x.setup().resource_id_mask;
+        let own = self.own_clients().unwrap_or_default();
         let mut id = self.screen.root;
         let mut top = id;
         loop {
@@ -521,7 +527,8 @@ impl Display {
                 return Ok(None);
             };
             // A window manager's frame contains the client's window.
-            if id == window || (id & !mask) == (window & !mask) {
+            let first = id & !mask;
+            if id == window || first == (window & !mask) || own.contains(&first) {
                 return Ok(None);
             }
             if reply.child == 0 {
@@ -529,6 +536,13 @@ impl Display {
             }
             id = reply.child;
             top = id;
+        }
+        if beside && top == self.screen.root {
+            let root = ask!(self.x.get_window_attributes(top));
+            let clicks = EventMask::BUTTON_PRESS;
+            if root.is_some_and(|root| !root.all_event_masks.contains(clicks)) {
+                return Ok(None);
+            }
         }
         let windows = self.windows()?;
         let named = windows.iter().find(|one| one.id == top);
@@ -539,8 +553,21 @@ impl Display {
         }))
     }
 
-    /// Moves the pointer to this position on the screen.
+    /// The pointer's position on the screen.
+    pub(super) fn pointer(&self) -> Result<Place, DriveError> {
+        let reply = ask!(self.x.query_pointer(self.screen.root));
+        let reply = reply.ok_or_else(|| DriveError::Display("has lost its root window".into()))?;
+        Ok(Place {
+            x: reply.root_x,
+            y: reply.root_y,
+        })
+    }
+
+    /// Moves the pointer to this position on the screen, if it is elsewhere.
     pub(super) fn move_to(&self, at: Place) -> Result<(), DriveError> {
+        if self.pointer()? == at {
+            return Ok(());
+        }
         let root = self.screen.root;
         let moved = self
             .x

@@ -81,7 +81,6 @@ pub(super) struct InputInjector {
     /// `Some(None)` for the whole screen.
     window: Option<Option<WindowName>>,
     has_begun: bool,
-    pointer: Option<Place>,
     stop: Arc<AtomicBool>,
 }
 
@@ -114,7 +113,6 @@ impl InputInjector {
             fixed,
             window: None,
             has_begun: false,
-            pointer: None,
             stop,
         })
     }
@@ -177,8 +175,11 @@ impl InputInjector {
             let on_screen = self.display.on_screen(of_places, *place)?;
             places.push(on_screen.ok_or_else(|| Stop::Because("its window has gone".to_owned()))?);
         }
-        if let (Some(id), Some(first)) = (of_places, places.first())
-            && let Some(other) = self.display.covered(id, *first)?
+        if places.is_empty() && matches!(action, Action::Click { .. } | Action::Scroll { .. }) {
+            places.push(self.display.pointer()?);
+        }
+        if let Some(first) = places.first()
+            && let Some(other) = self.display.covered(window, *first, of_places.is_none())?
         {
             return Err(Stop::Because(format!("{other} is there")));
         }
@@ -343,11 +344,7 @@ impl InputInjector {
     }
 
     fn point(&mut self, at: Option<Place>) -> Result<(), Stop> {
-        if let Some(at) = at.filter(|at| self.pointer != Some(*at)) {
-            self.display.move_to(at)?;
-            self.pointer = Some(at);
-        }
-        Ok(())
+        Ok(at.map_or(Ok(()), |at| self.display.move_to(at))?)
     }
 
     /// Waits until no thread of the program has run for `REST`. Returns false if this did not happen before `until`.
