@@ -41,6 +41,17 @@ pub(crate) fn refuse_input<'a>(
     }
 }
 
+/// Like [`refuse_input`], for a recording: an earlier file of this name becomes FILE.old.
+pub(crate) fn refuse_input_of_recording<'a>(
+    to: &Path,
+    read: impl IntoIterator<Item = &'a Path> + Clone,
+) -> Result<(), CommandError> {
+    refuse_input(Some(to), read.clone())?;
+    let mut old = to.as_os_str().to_owned();
+    old.push(".old");
+    refuse_input(Some(Path::new(&old)).filter(|_| to.exists()), read)
+}
+
 /// Before long work: checks that the result can be written to `to`, and that `to` is not the input file `read`.
 pub(crate) fn try_out(to: Option<&Path>, read: Option<&Path>) -> Result<(), CommandError> {
     refuse_input(to, read)?;

@@ -9,7 +9,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, OFlags, linkat};
+use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
+use rustix::io::Errno;
 use rustix::process::geteuid;
 use x11prof_proxy::{ResultPath, is_being_recorded, open_directly};
 
@@ -78,15 +79,37 @@ impl AtomicFile {
         self.named(None)
     }
 
+    /// Completes the file, and moves it to the first of these paths at which there is no file. All are in the file's folder.
+    pub(crate) fn finish_as_new(
+        mut self,
+        mut paths: impl Iterator<Item = PathBuf>,
+    ) -> io::Result<PathBuf> {
+        let Some(place) = self.complete()? else {
+            return Err(ErrorKind::Unsupported.into());
+        };
+        loop {
+            let path = paths.next().ok_or(ErrorKind::AlreadyExists)?;
+            let to = ResultPath::of(&path)?;
+            match renameat_with(CWD, &place.before, CWD, to.path(), RenameFlags::NOREPLACE) {
+                Ok(()) => return Ok(path),
+                Err(Errno::EXIST) => {}
+                // The file system cannot do that.
+                Err(Errno::INVAL) => return fs::rename(&place.before, to.path()).map(|()| path),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
     /// Completes the file, and moves it to `path`, which is on the same file system.
     pub(crate) fn finish_as(self, path: &Path) -> io::Result<()> {
         self.named(Some(path))
     }
 
-    fn named(mut self, path: Option<&Path>) -> io::Result<()> {
+    /// Writes the file to the disk, with its temporary path. `None` for a file that is written directly.
+    fn complete(&mut self) -> io::Result<Option<&Place>> {
         self.file.flush()?;
         let Some(place) = &self.place else {
-            return Ok(());
+            return Ok(None);
         };
         let file = self.file.get_ref();
         file.sync_all()?;
@@ -94,6 +117,13 @@ impl AtomicFile {
             let unnamed = format!("/proc/self/fd/{}", file.as_raw_fd());
             linkat(CWD, unnamed, CWD, &place.before, AtFlags::SYMLINK_FOLLOW)?;
         }
+        Ok(Some(place))
+    }
+
+    fn named(mut self, path: Option<&Path>) -> io::Result<()> {
+        let Some(place) = self.complete()? else {
+            return Ok(());
+        };
         let other = path.map(ResultPath::of).transpose()?;
         fs::rename(
             &place.before,

@@ -233,29 +233,22 @@ impl Kept {
             return;
         };
         let length = since(first.from, last.to).as_secs_f64();
-        let path = self.next_path();
-        let written = AtomicFile::begin(&path, Access::Private)
+        // The first unused number. Another recorder may write a ring of the same name at the same time.
+        let mut paths = (self.rung.files.len() + 1..)
+            .map(|number| numbered(&self.options.output, number))
+            .filter(|path| !path.exists())
+            .peekable();
+        let first = paths.peek().cloned().unwrap_or_default();
+        let written = AtomicFile::begin(&first, Access::Private)
             .map_err(TraceError::Write)
             .and_then(|sink| join(&self.parts, sink))
-            .and_then(|sink| sink.finish().map_err(TraceError::Write));
-        if self.worked(written).is_some() {
+            .and_then(|sink| sink.finish_as_new(paths).map_err(TraceError::Write));
+        if let Some(path) = self.worked(written) {
             say!("{}: {length:.1} s, for {why}", shown(&path));
             self.rung.files.push(path);
         }
         if self.rung.files.len() == MAX_FILES {
             say!("{MAX_FILES} files are written, the maximum. Later conditions are ignored");
-        }
-    }
-
-    /// Returns the path `FILE-N` with the first unused number.
-    fn next_path(&self) -> PathBuf {
-        let mut number = self.rung.files.len() + 1;
-        loop {
-            let path = numbered(&self.options.output, number);
-            if !path.exists() {
-                return path;
-            }
-            number += 1;
         }
     }
 

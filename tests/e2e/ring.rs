@@ -218,6 +218,20 @@ fn grab_under_load_writes_the_preceding_ring() {
     });
 }
 
+#[test]
+fn two_recorders_write_rings_of_one_name_to_two_files() {
+    let (server, place) = (Server::xvfb(&[]), Place::new());
+    let options = ["--ring", "5", "--when", "mark"];
+    let recorders = [(); 2].map(|()| Recorder::start(&place, &server, &options));
+    place.ok(["mark", "--display", &server.display, "now"]);
+    let both = ["x11prof-1.mcap", "x11prof-2.mcap"].map(|name| place.path(name));
+    until("both files", || {
+        both.iter().all(|one| one.exists()).then_some(())
+    });
+    recorders.into_iter().for_each(Recorder::end);
+    assert!(!place.path("x11prof-3.mcap").exists());
+}
+
 /// Triggers the condition while a client sends continuous NoOperations, `at_once` per write. The file contains the
 /// moment and the time before it. At full load the ring may fall behind, which the recorder reports.
 fn under_load(when: &str, at_once: usize, happens: impl FnOnce(&Place, &Recording) + Send) {

@@ -22,7 +22,7 @@ use crate::args::{Diff, Play, PlayPace, TableArguments, Type, Where, WindowChoic
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_shared_text, emit_text, page, refuse_input};
+use crate::output::{emit_shared_text, emit_text, page, refuse_input, refuse_input_of_recording};
 use crate::pass::Pass;
 
 /// The name of the trace label that holds the session's name.
@@ -74,7 +74,7 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
                 _ => format!("{side}-{time}"),
             };
             let trace = numbered(&arguments.output, &number);
-            refuse_input(Some(&trace), [path.as_path()])?;
+            refuse_input_of_recording(&trace, [path.as_path()])?;
             drive.once(&Subject::Command(command.clone()), &trace)?;
             if time > 0 {
                 traces.push(trace);
@@ -114,11 +114,11 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
         ));
     }
     let output = &arguments.output;
-    for made in [Some(output), arguments.svg.as_ref()] {
-        refuse_input(
-            made.map(PathBuf::as_path),
-            arguments.against.iter().map(PathBuf::as_path),
-        )?;
+    let against = arguments.against.iter().map(PathBuf::as_path);
+    refuse_input_of_recording(output, against.clone())?;
+    refuse_input(arguments.svg.as_deref(), against)?;
+    if arguments.svg.as_ref() == Some(output) {
+        return Err(CommandError::usage("-o and --svg name the same file"));
     }
     let subject = match arguments.window {
         Some(WindowChoice::Id(window)) => Subject::Window(window),

@@ -24,7 +24,7 @@ use crate::args::{Check, PaceChoice, Replay, TableFormat};
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_json, emit_text, page, refuse_input};
+use crate::output::{emit_json, emit_text, page, refuse_input_of_recording};
 
 /// The maximum share of server time in requests that are not replayed. Above this share, a replay does not represent
 /// the program.
@@ -86,7 +86,7 @@ fn replayed(arguments: &Replay) -> Outcome {
     for time in 1..=arguments.times {
         for ((server, target), runs) in servers.iter().zip(&mut runs) {
             let trace = output(arguments, server, time);
-            refuse_input(Some(&trace), [path.as_path()])?;
+            refuse_input_of_recording(&trace, [path.as_path()])?;
             let played = play(arguments, server, target.clone(), &trace)?;
             let mut report = measured::report(&trace, server)?;
             measured::leave_out(&mut report, ADDED, played.added_round_trips);
@@ -138,7 +138,7 @@ fn answers(arguments: &Replay, servers: Vec<(String, Target)>) -> Outcome {
     let mut is_cut_off = false;
     for (server, target) in servers {
         let trace = output(arguments, &server, 1);
-        refuse_input(Some(&trace), [path.as_path()])?;
+        refuse_input_of_recording(&trace, [path.as_path()])?;
         // The file of an earlier replay is kept, but must not be compared if this one fails.
         let earlier = ResultPath::of(&trace).and_then(|earlier| earlier.keep_as_old());
         earlier.map_err(|error| CommandError::file(&trace, error))?;
