@@ -1,6 +1,6 @@
 //! A directory that only this user can access, and that is removed at the end.
 
-use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all};
+use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all, remove_file};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -50,7 +50,7 @@ impl PrivateDir {
                 let dirs = own();
                 for dir in dirs.iter() {
                     // A file may be created meanwhile.
-                    _ = (0..3).any(|_| remove_dir_all(dir).is_ok());
+                    _ = (0..3).any(|_| remove(dir).is_ok());
                 }
                 // No directory is created from here on.
                 std::mem::forget(dirs);
@@ -91,7 +91,7 @@ impl PrivateDir {
 impl Drop for PrivateDir {
     fn drop(&mut self) {
         // A directory that cannot be removed stays.
-        let _ = remove_dir_all(&self.path);
+        let _ = remove(&self.path);
         own().retain(|path| *path != self.path);
     }
 }
@@ -184,9 +184,42 @@ fn remove_dead(base: &Path, young: Duration) {
             .is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= young));
         let ours = name.starts_with(PREFIX) && about.is_dir();
         if ours && old && about.uid() == geteuid().as_raw() && is_dead(&entry.path()) {
-            let _ = remove_dir_all(entry.path());
+            let _ = remove(&entry.path());
         }
     }
+}
+
+/// Removes a directory with its contents. The directory itself, with its lock, stays as long as a process names it in its
+/// environment and other users could make one of the same name: what a recorded program has left running would load
+/// their libraries.
+fn remove(path: &Path) -> io::Result<()> {
+    let base = path.parent().map(Path::metadata).transpose()?;
+    if !base.is_some_and(|base| base.mode() & 0o022 != 0) || !is_named(path) {
+        return remove_dir_all(path);
+    }
+    for entry in read_dir(path)?
+        .flatten()
+        .filter(|one| one.file_name() != LOCK)
+    {
+        match entry.file_type()?.is_dir() {
+            true => remove_dir_all(entry.path())?,
+            false => remove_file(entry.path())?,
+        }
+    }
+    Ok(())
+}
+
+/// True if a process was started with the name of a directory in its environment (proc(5)).
+fn is_named(path: &Path) -> bool {
+    let name = path.as_os_str().as_encoded_bytes();
+    let Ok(processes) = read_dir("/proc") else {
+        return false;
+    };
+    let mut all = processes.flatten();
+    all.any(|process| {
+        let environment = std::fs::read(process.path().join("environ")).unwrap_or_default();
+        environment.windows(name.len()).any(|part| part == name)
+    })
 }
 
 /// True if no process holds the lock of a directory. A directory without a lock file was not created by x11prof.
@@ -211,6 +244,26 @@ pub(crate) fn random<const N: usize>() -> io::Result<[u8; N]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn directory_stays_while_a_process_names_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let base = tempfile::tempdir().unwrap();
+        let open = std::fs::Permissions::from_mode(0o1777);
+        std::fs::set_permissions(base.path(), open).unwrap();
+        let dir = PrivateDir::new_in(base.path()).unwrap();
+        let (path, library) = (dir.path().to_owned(), dir.path().join("library"));
+        std::fs::write(&library, "").unwrap();
+        let mut command = std::process::Command::new("sleep");
+        let mut process = command.arg("60").env("NAMED", &library).spawn().unwrap();
+        drop(dir);
+        remove_dead(base.path(), Duration::ZERO);
+        assert!(path.is_dir() && !library.exists());
+        process.kill().unwrap();
+        process.wait().unwrap();
+        remove_dead(base.path(), Duration::ZERO);
+        assert!(!path.exists());
+    }
 
     #[test]
     fn folders_with_replaceable_entries_are_detected() {

@@ -110,7 +110,8 @@ impl Drop for Grabbed {
     }
 }
 
-/// The keycode of a key that produces `keysym`; `None` if there is no such key.
+/// The keycode of a key that produces `keysym` without Shift; `None` if there is no such key. Grabbing a key takes it away
+/// from all programs.
 fn key_code(talk: &mut SetupConnection, setup: &Setup, keysym: u32) -> Result<Option<u8>, String> {
     let (first, last) = (setup.min_keycode, setup.max_keycode);
     let ask = GetKeyboardMappingRequest {
@@ -123,6 +124,6 @@ fn key_code(talk: &mut SetupConnection, setup: &Setup, keysym: u32) -> Result<Op
         .map_err(|_| "it sent a reply that cannot be read".to_owned())?;
     let width = usize::from(map.keysyms_per_keycode).max(1);
     let mut keys = map.keysyms.chunks(width);
-    let at = keys.position(|of| of.contains(&keysym));
+    let at = keys.position(|of| of.first() == Some(&keysym));
     Ok(at.and_then(|at| u8::try_from(usize::from(first) + at).ok()))
 }
