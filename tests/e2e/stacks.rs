@@ -188,6 +188,20 @@ fn a_program_with_requests_between_coroutines_runs() {
 }
 
 #[test]
+fn a_program_whose_outer_frames_are_overwritten_runs() {
+    let place = Place::new();
+    let program = client(&place, "overwritten", &["-O1", "-fno-omit-frame-pointer"]);
+    for overwritten in ["0", "1"] {
+        let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+        let words = record.into_iter().chain([program.as_str(), overwritten]);
+        let recorded = place.run(words);
+        assert_eq!(recorded.status(), Some(7), "{recorded}");
+        let page = place.ok(["report", "--by", "function", "x11prof.mcap"]);
+        assert!(page.contains("ask"), "{page}");
+    }
+}
+
+#[test]
 fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests() {
     let place = Place::new();
     let plug_in = |name: &str| {

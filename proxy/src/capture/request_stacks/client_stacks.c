@@ -146,6 +146,12 @@ static void *own_library(void)
 static _Unwind_Reason_Code (*backtrace_by)(_Unwind_Trace_Fn, void *);
 static _Unwind_Ptr (*ip_of)(struct _Unwind_Context *);
 static _Unwind_Word (*cfa_of)(struct _Unwind_Context *);
+static _Unwind_Word (*register_of)(struct _Unwind_Context *, int);
+/* libgcc's unwind-dw2-fde.h. */
+struct bases {
+    void *text, *data, *function;
+};
+static const void *(*description_of)(void *, struct bases *);
 
 static int (*find_object)(void *, struct found *);
 
@@ -301,10 +307,12 @@ static void begin(void)
     backtrace_by = dlsym(unwinder, "_Unwind_Backtrace");
     ip_of = dlsym(unwinder, "_Unwind_GetIP");
     cfa_of = dlsym(unwinder, "_Unwind_GetCFA");
+    register_of = dlsym(unwinder, "_Unwind_GetGR");
+    description_of = dlsym(unwinder, "_Unwind_Find_FDE");
     find_object = dlsym(RTLD_DEFAULT, "_dl_find_object");
     python_begin(dlsym(unwinder, "_Unwind_FindEnclosingFunction"));
     int file = open(path, O_RDWR | O_CLOEXEC);
-    if (!backtrace_by || !ip_of || !cfa_of || file < 0)
+    if (!backtrace_by || !ip_of || !cfa_of || !register_of || !description_of || file < 0)
         return;
     /* A recorder that has ended may have given the number of its memory to another file: only memory has seals. */
     struct stat about;
@@ -418,6 +426,138 @@ static int is_own_stack(uint64_t at)
     return at >= own_stack.low && at < own_stack.high;
 }
 
+static uint64_t leb(const unsigned char **at)
+{
+    uint64_t value = 0;
+    for (int shift = 0; shift < 64; shift += 7) {
+        unsigned char byte = *(*at)++;
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            break;
+    }
+    return value;
+}
+
+/* What a frame's place follows from: a register by its number, the memory at an address that is relative to it, or nothing
+ * in the outermost frame. RIP is the number of the return address. */
+enum { RBP = 6, RSP = 7, RIP = 16, AT_RBP, SIGNAL, OUTERMOST, UNKNOWN, REMEMBERED = 8 };
+enum { OP_DEREF = 0x06, OP_BREG = 0x70 };
+
+struct frame_place {
+    int from;
+    int64_t offset;
+};
+
+/* The rules for a frame's place up to an instruction (DWARF 5, 6.4.2). */
+struct frame_rules {
+    struct frame_place place, kept[REMEMBERED];
+    int depth;
+    uint64_t at, until, code_unit;
+};
+
+static void read_rules(struct frame_rules *rules, const unsigned char *from, const unsigned char *end)
+{
+    struct frame_place *place = &rules->place;
+    while (from < end && rules->at <= rules->until) {
+        unsigned char code = *from++;
+        uint16_t two;
+        uint32_t four;
+        uint64_t number;
+        switch (code < 0x40 ? code : code & 0xc0) {
+        case 0x40: rules->at += (code & 0x3f) * rules->code_unit; break;
+        case 0x02: rules->at += *from++ * rules->code_unit; break;
+        case 0x03: memcpy(&two, from, 2), from += 2, rules->at += two * rules->code_unit; break;
+        case 0x04: memcpy(&four, from, 4), from += 4, rules->at += four * rules->code_unit; break;
+        case 0x07:
+            if (leb(&from) == RIP)
+                place->from = OUTERMOST;
+            break;
+        case 0x0a: rules->kept[rules->depth++ & (REMEMBERED - 1)] = *place; break;
+        case 0x0b: *place = rules->kept[--rules->depth & (REMEMBERED - 1)]; break;
+        case 0x0c: place->from = leb(&from), place->offset = leb(&from); break;
+        case 0x0d: place->from = leb(&from); break;
+        case 0x0e: place->offset = leb(&from); break;
+        case 0x0f: case 0x10: case 0x16:
+            if (code != 0x0f)
+                leb(&from);
+            number = leb(&from);
+            /* Of an expression for the place only two forms are known: a signal handler's, and that of a stack that was
+             * aligned, whose offset is in one byte. */
+            if (code == 0x0f && *from == OP_BREG + RSP)
+                place->from = SIGNAL;
+            else if (code == 0x0f && number == 3 && *from == OP_BREG + RBP && from[2] == OP_DEREF)
+                place->from = AT_RBP, place->offset = (int64_t)((uint64_t)from[1] << 57) >> 57;
+            else if (code == 0x0f)
+                place->from = UNKNOWN;
+            from += number;
+            break;
+        case 0x05: case 0x09: case 0x11: case 0x14: case 0x15: leb(&from); /* fall through */
+        case 0x80: case 0x06: case 0x08: case 0x2e: leb(&from); break;
+        case 0x00: case 0xc0: break;
+        default: place->from = UNKNOWN; return;
+        }
+    }
+}
+
+/* The rule for the place of the frame that has this return address; 0 if there is none. */
+static int rule_of(uint64_t pc, struct frame_place *place)
+{
+    struct bases bases;
+    const unsigned char *fde = description_of((void *)(pc - 1), &bases), *data = 0;
+    uint32_t length, cie_length, back;
+    if (!fde)
+        return 0;
+    memcpy(&length, fde, 4), memcpy(&back, fde + 4, 4);
+    const unsigned char *cie = fde + 4 - back;
+    memcpy(&cie_length, cie, 4);
+    *place = (struct frame_place){UNKNOWN, 0};
+    if (length == UINT32_MAX || cie_length == UINT32_MAX)
+        return 1;
+    const char *augmentation = (const char *)cie + 9;
+    const unsigned char *at = (const unsigned char *)augmentation + strlen(augmentation) + 1;
+    struct frame_rules rules = {.place = *place, .at = (uint64_t)bases.function, .until = pc - 1};
+    rules.code_unit = leb(&at);
+    leb(&at);
+    cie[8] == 1 ? (uint64_t)*at++ : leb(&at);
+    unsigned char encoding = 0;
+    if (*augmentation == 'z') {
+        uint64_t size = leb(&at);
+        data = at, at += size;
+        for (const char *letter = augmentation + 1; *letter; letter++)
+            if (*letter == 'R')
+                encoding = *data;
+            else if (*letter == 'P')
+                data += 1 + ((*data & 7) == 2 ? 2 : (*data & 7) == 3 ? 4 : 8);
+            else if (*letter == 'L')
+                data++;
+    }
+    read_rules(&rules, at, cie + 4 + cie_length);
+    at = fde + 8 + 2 * ((encoding & 7) == 2 ? 2 : (encoding & 7) == 3 ? 4 : 8);
+    if (data) {
+        uint64_t more = leb(&at);
+        at += more;
+    }
+    read_rules(&rules, at, fde + 4 + length);
+    *place = rules.place;
+    return 1;
+}
+
+/* The place of the caller's return address; 0 if the caller cannot be read. Where greenlets use one stack in turns, what was
+ * a frame may be another's by now, and what it has saved leads anywhere: libgcc would follow it. */
+static uint64_t *caller_of(struct _Unwind_Context *context, const struct frame_place *place)
+{
+    uint64_t frame = cfa_of(context);
+    if (place->from == RBP || place->from == AT_RBP) {
+        uint64_t base = register_of(context, RBP);
+        if (base & 7 || base < frame || !is_own_stack(base + 16))
+            return 0;
+        frame = place->from == RBP ? base : *(uint64_t *)(base + place->offset);
+    } else if (place->from != RSP)
+        return 0;
+    uint64_t *at = (uint64_t *)(frame + (place->from == AT_RBP ? 0 : place->offset)) - 1;
+    return (uint64_t)at & 7 || (uint64_t)at < cfa_of(context) || !is_own_stack((uint64_t)at) ? 0 : at;
+}
+
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
 {
     struct walk *walk = to;
@@ -449,7 +589,18 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
     }
     walk->at[walk->depth] = at;
     walk->pc[walk->depth++] = pc;
-    return _URC_NO_REASON;
+    struct frame_place place, next;
+    if (!rule_of(pc, &place) || place.from == OUTERMOST || place.from == SIGNAL)
+        return _URC_NO_REASON;
+    at = caller_of(context, &place);
+    if (at && (!*at || rule_of(*at, &next)))
+        return _URC_NO_REASON;
+    /* Code without a description, as a compiler makes it at run time, ends a stack; other numbers are no code. */
+    if (at && walk->depth < DEPTH && *at >> 16 && !(*at >> 47)) {
+        walk->at[walk->depth] = at;
+        walk->pc[walk->depth++] = *at;
+    }
+    return _URC_END_OF_STACK;
 }
 
 static uint32_t add_stack(const struct walk *walk)
