@@ -16,9 +16,10 @@ use x11rb_protocol::protocol::render::{
     Pictforminfo, QueryPictFormatsReply, QueryPictFormatsRequest,
 };
 use x11rb_protocol::protocol::xproto::{
-    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, GetImageReply, GetImageRequest, GetInputFocusReply,
-    GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest, ImageFormat,
-    InternAtomReply, InternAtomRequest, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, QueryExtensionReply,
+    BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, EventMask, GetImageReply, GetImageRequest,
+    GetInputFocusReply, GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest,
+    GetWindowAttributesReply, GetWindowAttributesRequest, ImageFormat, InternAtomReply,
+    InternAtomRequest, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, QueryExtensionReply,
     QueryExtensionRequest, QueryKeymapReply, QueryKeymapRequest, QueryPointerReply,
     QueryPointerRequest, Screen, Setup,
 };
@@ -210,24 +211,34 @@ impl Control {
 
     /// True if a window of another program would get a press: of a key by the focus, of a button by the pointer.
     fn is_for_others(&mut self, kind: u8, ids: &Ids) -> Result<bool, ReplayError> {
-        let root = self.screen()?.root;
+        let root_window = self.screen()?.root;
         if kind == KEY_PRESS_EVENT {
             let reply: GetInputFocusReply = self.one(GetInputFocusRequest, 0)?;
-            if reply.focus > LAST_CONSTANT && reply.focus != root {
+            if reply.focus > LAST_CONSTANT && reply.focus != root_window {
                 return Ok(!ids.is_of_a_client(reply.focus));
             }
         } else if kind != BUTTON_PRESS_EVENT {
             return Ok(false);
         }
         // A window manager's frame contains the client's window.
-        let (mut window, mut is_for_others) = (root, false);
+        let mut window = root_window;
         loop {
             let pointer: QueryPointerReply = self.one(QueryPointerRequest { window }, 0)?;
-            if pointer.child == 0 || ids.is_of_a_client(pointer.child) {
-                return Ok(is_for_others && pointer.child == 0);
+            match pointer.child {
+                0 => break,
+                child if ids.is_of_a_client(child) => return Ok(false),
+                child => window = child,
             }
-            (window, is_for_others) = (pointer.child, true);
         }
+        // A window manager or a desktop may have selected the root window's input.
+        let root: GetWindowAttributesReply = self.one(
+            GetWindowAttributesRequest {
+                window: root_window,
+            },
+            0,
+        )?;
+        let input = u32::from(EventMask::KEY_PRESS | EventMask::BUTTON_PRESS);
+        Ok(window != root_window || u32::from(root.all_event_masks) & input != 0)
     }
 
     fn fake(
