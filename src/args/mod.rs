@@ -521,7 +521,7 @@ pub(crate) struct Recover {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Keys, texts, properties, selections, images, paths and host names are replaced by random data of the \
-                  same length. Sizes and times stay, so reports differ in names only."
+                  same length. Sizes and times stay. Reports lose names, and what follows from equal texts or keys."
 )]
 pub(crate) struct Scrub {
     /// The recording

@@ -187,6 +187,34 @@ fn a_program_with_requests_between_coroutines_runs() {
     assert!(page.contains("ask_on_the_threads_stack"), "{page}");
 }
 
+/// Python gives the address of a function that was freed to the next one.
+#[test]
+fn requests_of_freed_python_functions_have_their_names() {
+    let place = Place::new();
+    needs("/usr/bin/python3", "python3");
+    let program = place.write(
+        "functions.py",
+        b"import ctypes\n\
+        x = ctypes.CDLL('libX11.so.6')\n\
+        x.XOpenDisplay.restype = ctypes.c_void_p\n\
+        x.XNoOp.argtypes = x.XFlush.argtypes = [ctypes.c_void_p]\n\
+        d = x.XOpenDisplay(None)\n\
+        for name in ('alpha', 'beta', 'gamma'):\n\
+        \x20   names = {'x': x, 'd': d}\n\
+        \x20   exec(f'def {name}():\\n for i in range(100): x.XNoOp(d)\\n x.XFlush(d)', names)\n\
+        \x20   names[name]()\n\
+        \x20   names.clear()\n",
+    );
+    let program = program.to_str().expect("a path");
+    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
+    place.ok(record.into_iter().chain(["/usr/bin/python3", program]));
+    let page = place.ok(["report", "--by", "function", "--all", "x11prof.mcap"]);
+    for name in ["alpha", "beta", "gamma"] {
+        let row = page.lines().find(|line| line.starts_with(name));
+        assert!(row.is_some_and(|row| row.contains(" 100 ")), "{page}");
+    }
+}
+
 #[test]
 fn a_program_whose_outer_frames_are_overwritten_runs() {
     let place = Place::new();

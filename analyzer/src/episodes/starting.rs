@@ -315,7 +315,11 @@ impl FirstFrame {
         ];
         let mut left = owners.map(|owner| {
             let same = |one: &&PathStep| one.client == client && one.owner == owner;
-            let of_known: u64 = known.iter().filter(same).map(|one| one.nanos).sum();
+            let of_known: u64 = known
+                .iter()
+                .filter(same)
+                .map(|one| one.nanos)
+                .fold(0, u64::saturating_add);
             parts.of(owner).saturating_sub(of_known)
         });
         let mut path: Vec<PathStep> = Vec::new();
@@ -423,7 +427,7 @@ mod tests {
         let path = first_frame().path(client, links.iter(), &parts);
         let sum = |owner| {
             let same = path.iter().filter(|step| step.owner == owner);
-            same.map(|step| step.nanos).sum::<u64>()
+            same.map(|step| step.nanos).fold(0, u64::saturating_add)
         };
         assert_eq!(owners.map(|(owner, _)| (owner, sum(owner))), owners);
         let mut at = 0;

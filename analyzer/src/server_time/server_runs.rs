@@ -127,7 +127,7 @@ impl Runs {
             let nanos = ran.to.saturating_sub(ran.from);
             match self.runs.back_mut().filter(|run| run.to.is_none()) {
                 Some(run) if is_first => {
-                    run.nanos += nanos;
+                    run.nanos = run.nanos.saturating_add(nanos);
                     run.stretches += 1;
                 }
                 _ => {
@@ -184,7 +184,7 @@ impl Runs {
         if let (Some(first), Some(second)) = (self.runs.pop_front(), self.runs.front_mut()) {
             second.from = first.from;
             second.slept = first.slept;
-            second.nanos += first.nanos;
+            second.nanos = second.nanos.saturating_add(first.nanos);
             second.stretches += first.stretches;
         }
     }
@@ -197,7 +197,10 @@ impl Runs {
     }
 
     fn stretch(&mut self, since: u64, until: u64) {
-        self.reported.nanos += until.saturating_sub(since);
+        self.reported.nanos = self
+            .reported
+            .nanos
+            .saturating_add(until.saturating_sub(since));
         self.reported.stretches += 1;
         keep(&mut self.stretches, (since, until));
     }
@@ -224,7 +227,7 @@ impl Runs {
             reported.stretches = reported.stretches.saturating_sub(1);
         }
         for since in self.running.values() {
-            reported.nanos += time.saturating_sub(*since);
+            reported.nanos = reported.nanos.saturating_add(time.saturating_sub(*since));
         }
         reported
     }
@@ -285,7 +288,7 @@ impl Runs {
             && self.read_at > since
             && let Some(run) = self.runs.back_mut().filter(|run| run.to.is_none())
         {
-            run.nanos += self.read_at - since;
+            run.nanos = run.nanos.saturating_add(self.read_at - since);
             run.stretches += 1;
             self.running.remove(&self.server);
             self.stretch(since, self.read_at);
@@ -329,7 +332,7 @@ fn between(
     let latest = stretches.iter().rev().copied();
     let all = latest.take_while(|(_, until)| *until > from).chain(now);
     all.map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
-        .sum()
+        .fold(0, u64::saturating_add)
 }
 
 /// Returns the time that the clock advanced between two readings; `None` if it did not.

@@ -164,11 +164,16 @@ fn clients(stalls: &[&Stall], summary: &TraceSummary) -> Vec<StallingClient> {
         StallingClient {
             client: summary.client_name(client),
             count: stalls.len() as u64,
-            held_ms: nanos_ms(stalls.iter().map(|one| one.held()).sum()),
+            held_ms: nanos_ms(
+                stalls
+                    .iter()
+                    .map(|one| one.held())
+                    .fold(0, u64::saturating_add),
+            ),
             worst_ms: nanos_ms(worst.map_or(0, |one| one.held())),
             request: worst.and_then(|one| Some(one.request?.to_string())),
             waiters: waiters.len() as u64,
-            waited_ms: nanos_ms(waits().map(|one| one.nanos).sum()),
+            waited_ms: nanos_ms(waits().map(|one| one.nanos).fold(0, u64::saturating_add)),
         }
     };
     let mut clients: Vec<StallingClient> = by_client.into_iter().map(of).collect();

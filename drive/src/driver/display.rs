@@ -30,6 +30,8 @@ use crate::action::{Place, WindowName};
 
 /// Maximum depth, below the children of the root window, of the search for clients' windows in window managers' frames.
 const DEPTH: usize = 4;
+/// Maximum number of windows around a window that are looked at. A faulty server may name a window as its own parent.
+const MOST_PARENTS: usize = 1000;
 /// Maximum length of a property that the driver reads, in words of 4 bytes.
 const NAME: u32 = 256;
 /// The interval between two polls for the user's click.
@@ -488,7 +490,10 @@ impl Display {
             return Ok("no window".to_owned());
         }
         let windows = self.windows()?;
-        while id > 1 {
+        for _ in 0..MOST_PARENTS {
+            if id <= 1 {
+                break;
+            }
             if let Some(window) = windows.iter().find(|window| window.id == id) {
                 return Ok(window.name.to_string());
             }
@@ -498,9 +503,12 @@ impl Display {
     }
 
     fn is_in(&self, mut inner: Window, window: Window) -> Result<bool, DriveError> {
-        while inner > 1 {
+        for _ in 0..MOST_PARENTS {
             if inner == window {
                 return Ok(true);
+            }
+            if inner <= 1 {
+                break;
             }
             inner = ask!(self.x.query_tree(inner)).map_or(0, |tree| tree.parent);
         }

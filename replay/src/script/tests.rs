@@ -319,3 +319,19 @@ fn omitted_bytes_take_no_memory() {
     );
     assert_eq!(script.filled_bytes, 4000);
 }
+
+#[test]
+fn omitted_bytes_of_other_requests_than_images_are_not_sent() {
+    let mut records = records();
+    let is_sent = |record: &Record| matches!(record, Record::Block(block) if block.direction == Direction::ToServer);
+    let last = records.iter().rposition(is_sent).unwrap();
+    let mut nothing = request(127, 0, &[]);
+    nothing[2..4].copy_from_slice(&1001u16.to_le_bytes());
+    append(&mut records, last, &nothing, 4000);
+    let script = script(&written(&records)).unwrap();
+    let batch = batches(&script).pop().unwrap();
+    assert_eq!(
+        (&batch.bytes, batch.omitted.len()),
+        (&request(127, 0, &[]), 0)
+    );
+}

@@ -123,7 +123,7 @@ impl Motions {
             start: first.start.as_nanos(),
             events: self.events.len() as u64,
             came_in: came.map_or(0, |(first, last)| last - first),
-            each: took.sum::<u64>() / count,
+            each: took.fold(0, u64::saturating_add) / count,
             oldest,
         })
     }

@@ -204,6 +204,26 @@ impl KnownPlace {
     fn is_for_work(&self) -> bool {
         self.device_wakeups > 0
             && self.device_wakeups.saturating_mul(2) >= self.device_events
-            && self.place.wait != Wait::Sleep
+            && !matches!(self.place.wait, Wait::Sleep | Wait::Stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{KnownThread, Place, Wait};
+
+    #[test]
+    fn thread_that_events_find_stopped_waits_for_work_elsewhere() {
+        let place = |wait| Place {
+            wait,
+            at: 0,
+            timed: None,
+            due: None,
+        };
+        let mut thread = KnownThread::new(0);
+        thread.seen(place(Wait::Stopped));
+        thread.device_event(true);
+        thread.seen(place(Wait::Poll));
+        assert_eq!(thread.meaning(true).wait, Some(Wait::Poll));
     }
 }

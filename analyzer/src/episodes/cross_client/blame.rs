@@ -195,7 +195,7 @@ impl Blame {
             let same = all
                 .iter()
                 .filter(|one| one.kind.component() == kind.component());
-            same.map(|one| one.nanos).sum::<u64>()
+            same.map(|one| one.nanos).fold(0, u64::saturating_add)
         };
         // The first of equals.
         let of_most = |one: &&Blame| (component(one.kind), one.nanos);

@@ -199,7 +199,7 @@ fn waited(episode: &Episode, elsewhere: &IntervalUnion) -> u64 {
         });
         of_others.sum::<u64>()
     });
-    waited.sum()
+    waited.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

@@ -83,5 +83,5 @@ fn of_kind(
         max_ms: nanos_ms(most),
         usual_ms: nanos_ms(percentile(latencies, 0.5)?),
     };
-    Some((took.sum(), of))
+    Some((took.fold(0, u64::saturating_add), of))
 }

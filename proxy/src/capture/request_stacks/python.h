@@ -35,7 +35,8 @@ static void *loop, *(*thread_state)(void), *(*function_at)(void *);
 static int (*line_at)(const void *, int);
 /* Functions that have numbers. */
 static struct {
-    const char *code, *file, *name;
+    const char *code, *file;
+    uint64_t name;
     uint32_t number;
 } functions[FUNCTIONS];
 
@@ -73,13 +74,29 @@ static inline uint64_t python_position(const char *frame)
     return layout->instructions ? (uint64_t)word(frame, layout->at) : *(const uint32_t *)(frame + layout->at);
 }
 
-/* Tells stacks of Python's apart: one of C has many. */
+/* The length of a code's name, with its first and last letters. */
+static inline uint64_t python_name(const char *code)
+{
+    enum { LENGTH = 16 }; /* PyASCIIObject */
+    const char *name = word(code, layout->name), *text = name + layout->text;
+    uint64_t length = (uint64_t)word(name, LENGTH), first = 0, last = 0;
+    memcpy(&first, text, length < 8 ? length : 8);
+    if (length > 8)
+        memcpy(&last, text + length - 8, 8);
+    return first ^ (last << 1) ^ length << 56;
+}
+
+/* Tells stacks of Python's apart: one of C has many. The address of a code that is freed is soon another one's. */
 static uint64_t python_hash(void)
 {
     uint64_t hash = 0;
     const char *frame = python_newest();
-    for (int i = 0; frame && i < DEPTH; i++, frame = word(frame, layout->previous))
-        hash = ((hash ^ (uint64_t)word(frame, layout->code)) * 0x9E3779B97F4A7C15ULL) ^ python_position(frame);
+    for (int i = 0; frame && i < DEPTH; i++, frame = word(frame, layout->previous)) {
+        const char *code = word(frame, layout->code);
+        hash = ((hash ^ (uint64_t)code) * 0x9E3779B97F4A7C15ULL) ^ python_position(frame);
+        if (minor <= 11 || frame[layout->mark] != IS_OF_LOOP)
+            hash ^= python_name(code);
+    }
     return hash;
 }
 
@@ -140,7 +157,7 @@ static uint32_t python_function(const char *code)
 {
     const char *file = word(code, layout->file), *name = word(code, layout->name);
     typeof(functions[0]) *known = &functions[(uint64_t)code / 16 % FUNCTIONS];
-    if (known->code != code || known->file != file || known->name != name) {
+    if (known->code != code || known->file != file || known->name != python_name(code)) {
         static char texts[NAME];
         uint32_t length = python_text(file, texts, NAME / 2);
         texts[length++] = 0;
@@ -148,7 +165,7 @@ static uint32_t python_function(const char *code)
         uint32_t number = __atomic_add_fetch(&shared->modules, 1, __ATOMIC_RELAXED);
         if (!define(A_FUNCTION, number, length, texts, length))
             return NO_MODULE;
-        known->code = code, known->file = file, known->name = name, known->number = number;
+        known->code = code, known->file = file, known->name = python_name(code), known->number = number;
     }
     return known->number;
 }
