@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
-use rustix::fs::{MemfdFlags, OFlags, fcntl_setfl, memfd_create};
+use rustix::fs::{MemfdFlags, OFlags, SealFlags, fcntl_add_seals, fcntl_setfl, memfd_create};
 
 /// The maximum number of captured bytes. When the output exceeds this size, the captured bytes are dropped.
 const KEPT: u64 = 16 << 20;
@@ -27,7 +27,10 @@ pub(super) struct CapturedOutput {
 impl CapturedOutput {
     /// Creates an empty memory file for the output.
     pub(super) fn new() -> io::Result<CapturedOutput> {
-        let file = memfd_create("x11prof-output", MemfdFlags::CLOEXEC)?;
+        let file = memfd_create(
+            "x11prof-output",
+            MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING,
+        )?;
         // After truncation, writes start at the beginning of the file.
         fcntl_setfl(&file, OFlags::APPEND)?;
         Ok(CapturedOutput {
@@ -65,6 +68,12 @@ impl CapturedOutput {
         lines
             .find(|line| !line.trim().is_empty())
             .map(str::to_owned)
+    }
+
+    /// Ends the capture: nobody drops what a program that goes on writes, so its writes fail from now on.
+    pub(super) fn end(&self) {
+        // Without the seal such a program's output takes memory.
+        let _ = fcntl_add_seals(&*self.file, SealFlags::GROW);
     }
 
     /// Writes the kept output to `out`.
@@ -117,5 +126,7 @@ mod tests {
             text,
             "x11prof: 16.8 MB of the program's output is omitted\nthree\n"
         );
+        captured.end();
+        assert!((&*file).write_all(b"four\n").is_err());
     }
 }

@@ -177,6 +177,7 @@ impl Live {
         let captured = self.thread.join().unwrap_or(self.captured);
         if let Some(captured) = captured {
             // The terminal may be closed.
+            captured.end();
             let _ = captured.print(&mut Stderr);
         }
     }
