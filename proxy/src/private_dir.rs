@@ -194,7 +194,7 @@ fn remove_dead(base: &Path, young: Duration) {
 /// their libraries.
 fn remove(path: &Path) -> io::Result<()> {
     let base = path.parent().map(Path::metadata).transpose()?;
-    if !base.is_some_and(|base| base.mode() & 0o022 != 0) || !is_named(path) {
+    if base.is_none_or(|base| base.mode() & 0o022 == 0) || !is_named(path) {
         return remove_dir_all(path);
     }
     for entry in read_dir(path)?
