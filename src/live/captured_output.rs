@@ -70,9 +70,9 @@ impl CapturedOutput {
             .map(str::to_owned)
     }
 
-    /// Ends the capture: nobody drops what a program that goes on writes, so its writes fail from now on.
+    /// Ends the capture: writes of a program that goes on fail from now on.
     pub(super) fn end(&self) {
-        // Without the seal such a program's output takes memory.
+        // Without the seal, its output would take memory without a bound.
         let _ = fcntl_add_seals(&*self.file, SealFlags::GROW);
     }
 
