@@ -427,7 +427,7 @@ mod tests {
         let path = first_frame().path(client, links.iter(), &parts);
         let sum = |owner| {
             let same = path.iter().filter(|step| step.owner == owner);
-            same.map(|step| step.nanos).fold(0, u64::saturating_add)
+            same.map(|step| step.nanos).sum::<u64>()
         };
         assert_eq!(owners.map(|(owner, _)| (owner, sum(owner))), owners);
         let mut at = 0;
