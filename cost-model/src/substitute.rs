@@ -1,7 +1,7 @@
 //! Selects the measured entry for a set of attributes: the entry with exactly these attributes, otherwise the entry
 //! with the fewest and most preferred substitutions.
 
-use x11prof_session::{Attribute, Attributes, Value};
+use x11prof_session::{Attribute, Attributes, Value, matches};
 
 use crate::items::ItemCosts;
 use crate::{Caveat, Substitutions};
@@ -20,7 +20,8 @@ pub(crate) struct Resolution {
     /// The index of the second entry if a numeric attribute is interpolated between two entries, and the weight of this
     /// entry, from 0 to 1; `None` without interpolation.
     pub(crate) partner: Option<(usize, f64)>,
-    /// The entries with other values of the substituted attributes. The bounds of the cost include their costs.
+    /// The entries with other values of the attributes that were substituted or that the operation does not state. The
+    /// bounds of the cost include their costs.
     pub(crate) alternatives: Vec<usize>,
     /// The caveats: a `Caveat::Substituted` for each attribute whose value was substituted.
     pub(crate) substitutions: Vec<Caveat>,
@@ -54,7 +55,7 @@ pub(crate) fn resolve(
     Some(Resolution {
         entry: index,
         partner: fit.between.map(|(_, partner, weight)| (partner, weight)),
-        alternatives: alternatives(entries, index, &fit),
+        alternatives: alternatives(entries, wanted, index, &fit),
         substitutions: fit.substituted.iter().map(doubt).collect(),
     })
 }
@@ -76,7 +77,7 @@ fn fit(
     let (mut preferences, mut distance) = (0, 0);
     for (attribute, has) in entry.attributes.iter() {
         let wants = wanted.get(attribute);
-        if wants == Some(has) {
+        if wants.is_some_and(|wants| wants == has || is_pattern_of(wants, has)) {
             continue;
         }
         if let (Some(Value::Number(wants)), Value::Number(has)) = (wants, has) {
@@ -127,7 +128,7 @@ fn partner(
         };
         let like = beyond
             && other.costs.clock == entry.costs.clock
-            && same(&entry.attributes, &other.attributes, |name| {
+            && same(&entry.attributes, &other.attributes, |name, _| {
                 name == attribute
             });
         like.then_some((number, index))
@@ -137,12 +138,28 @@ fn partner(
     Some((attribute, index, weight))
 }
 
-/// The entries that differ from the selected entry, or from its partner, only in substituted attributes.
-fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
-    let substituted = |name| {
-        fit.substituted
-            .iter()
-            .any(|(attribute, _)| *attribute == name)
+/// True if `wants` is a pattern, such as an OpenFont request may contain, and `has` is a name that matches it.
+fn is_pattern_of(wants: Value, has: Value) -> bool {
+    match (wants, has) {
+        (Value::Name(wants), Value::Name(has)) => {
+            wants.as_str().contains(['*', '?']) && matches(wants.as_str(), has.as_str())
+        }
+        _ => false,
+    }
+}
+
+/// The entries that differ from the selected entry, or from its partner, only in attributes of which the operation's
+/// value is unknown: substituted attributes, attributes that the operation does not state, and patterns. A pattern means
+/// any of the names that match it.
+fn alternatives(entries: &[Entry], wanted: &Attributes, chosen: usize, fit: &Fit) -> Vec<usize> {
+    let unknown = |name: Attribute, value: Value| {
+        let mut substituted = fit.substituted.iter();
+        match wanted.get(name) {
+            None => true,
+            Some(wants) => {
+                is_pattern_of(wants, value) || substituted.any(|(attribute, _)| *attribute == name)
+            }
+        }
     };
     let partner = fit.between.map(|(_, partner, _)| partner);
     let ends = || {
@@ -151,22 +168,19 @@ fn alternatives(entries: &[Entry], chosen: usize, fit: &Fit) -> Vec<usize> {
             .flatten()
             .filter_map(|end| entries.get(end))
     };
-    if fit.substituted.is_empty() {
-        return Vec::new();
-    }
     let alternative = |(index, entry): (usize, &Entry)| {
         let like = ends().any(|end| {
             end.costs.clock == entry.costs.clock
-                && same(&end.attributes, &entry.attributes, substituted)
+                && same(&end.attributes, &entry.attributes, unknown)
         });
         (like && index != chosen && Some(index) != partner).then_some(index)
     };
     entries.iter().enumerate().filter_map(alternative).collect()
 }
 
-/// True if two sets are equal except for the attributes in `except`.
-fn same(one: &Attributes, other: &Attributes, except: impl Fn(Attribute) -> bool) -> bool {
-    let rest = |(name, _): &(Attribute, Value)| !except(*name);
+/// True if two sets are equal except for the attributes and values in `except`.
+fn same(one: &Attributes, other: &Attributes, except: impl Fn(Attribute, Value) -> bool) -> bool {
+    let rest = |(name, value): &(Attribute, Value)| !except(*name, *value);
     one.iter().filter(rest).eq(other.iter().filter(rest))
 }
 
@@ -239,6 +253,26 @@ mod tests {
         assert!(found.substitutions.is_empty());
         let found = find(&["", "gxmode=GXxor"], "gxmode=GXxor").unwrap();
         assert_eq!(found.entry, 1);
+    }
+
+    #[test]
+    fn pattern_means_any_matching_entry() {
+        let entries = [
+            "loaded=no",
+            "loaded=no fontname=a-bold-1",
+            "loaded=no fontname=a-bold-2",
+            "loaded=no fontname=b",
+        ];
+        let found = |wanted| {
+            let found = find(&entries, wanted).unwrap();
+            assert!(found.substitutions.is_empty());
+            (found.entry, found.alternatives)
+        };
+        // It may also be the name of a font without an own entry.
+        assert_eq!(found("loaded=no fontname=a-*"), (1, vec![0, 2]));
+        assert_eq!(found("loaded=no fontname=?"), (3, vec![0]));
+        assert_eq!(found("loaded=no fontname=c*"), (0, Vec::new()));
+        assert_eq!(found("loaded=no"), (0, vec![1, 2, 3]));
     }
 
     #[test]

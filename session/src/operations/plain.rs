@@ -27,8 +27,10 @@ pub(crate) fn operation(
         xproto::FREE_PIXMAP_REQUEST => body.u32(0).and_then(|id| state.drawables.bytes(id)),
         xproto::CHANGE_PROPERTY_REQUEST => property_bytes(body),
         xproto::INTERN_ATOM_REQUEST => body.u16(0).map(f64::from),
-        xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8)),
-        xproto::LIST_FONTS_WITH_INFO_REQUEST => set_reading(operation, names, state, body, (2, 4)),
+        xproto::OPEN_FONT_REQUEST => set_reading(operation, names, state, body, (4, 8), true),
+        xproto::LIST_FONTS_WITH_INFO_REQUEST => {
+            set_reading(operation, names, state, body, (2, 4), false)
+        }
         xproto::LIST_FONTS_REQUEST => body.u16(2).map(f64::from),
         xproto::SET_CLIP_RECTANGLES_REQUEST => Some(pieces(request, 8, 8)),
         xproto::QUERY_FONT_REQUEST => {
@@ -101,20 +103,21 @@ fn set_font(operation: &mut Operation, names: &Names, state: &State, body: &Body
 }
 
 /// Sets the attributes of a request that names a font: the font's file, and `loaded` if the server need not read the
-/// file. `length` and `name` are the offsets of the name's length and of the name in `body`. Returns the length. For
-/// ListFontsWithInfo a server reads each font that is not open, at every request.
+/// file. `length` and `name` are the offsets of the name's length and of the name in `body`. If the name is a pattern,
+/// OpenFont reads one font (`reads_one`), and ListFontsWithInfo each font that is not open. Returns the length.
 fn set_reading(
     operation: &mut Operation,
     names: &Names,
     state: &State,
     body: &Body<'_>,
     (length, name): (usize, usize),
+    reads_one: bool,
 ) -> Option<f64> {
     let length = body.u16(length)?;
     let name = body.from(name).get(..usize::from(length))?;
     let name = Symbol::new(&latin1(name).to_ascii_lowercase());
     let loaded = state.fonts.is_loaded(name);
-    if !loaded && !name.as_str().contains(['*', '?']) {
+    if !loaded && (reads_one || !name.as_str().contains(['*', '?'])) {
         operation
             .attributes
             .append_name(names.fontname, file_of(name));
