@@ -27,11 +27,14 @@ use crate::server::wire;
 const NAMES: u16 = 2000;
 /// Time limit of the probe.
 const LASTS: Duration = Duration::from_secs(6);
-const QUICK_LASTS: Duration = Duration::from_secs(1);
+const QUICK_LASTS: Duration = Duration::from_secs(2);
 /// The number of reads of each font; the first read may come from the disk.
 const TIMES: usize = 3;
-/// A font has a separate entry if its file takes at least this many times as long to read as the files of most fonts.
-const EXPENSIVE: f64 = 3.0;
+/// A font has a separate entry if the time to read its file differs from that of the median font by this factor.
+const DISTANT: f64 = 3.0;
+/// The number of groups into which the sorted names are dealt like cards. The fonts of a family are neighbours, so if
+/// time runs out, the measured fonts are still a sample of all families.
+const GROUPS: usize = 16;
 
 /// The number of reads of empty requests.
 const NOTHING: usize = 100;
@@ -124,7 +127,7 @@ impl Probe for FontFilesProbe {
         names = names.into_iter().map(sized).collect();
         names.sort();
         names.dedup();
-        Ok(FontFilesProbe::new(client, plan, names))
+        Ok(FontFilesProbe::new(client, plan, dealt(&names)))
     }
 
     fn name(&self) -> &'static str {
@@ -158,7 +161,7 @@ impl Probe for FontFilesProbe {
         Ok(())
     }
 
-    /// Writes one entry for most fonts and one for each expensive font; none if the server's CPU time cannot be
+    /// Writes one entry for most fonts and one for each font of a distant cost; none if the server's CPU time cannot be
     /// read.
     fn fit(&self, plan: &Plan, tracker: &mut Tracker, parameters: &mut ServerParameters) {
         let Some(nothing) = estimate(&self.nothing_times) else {
@@ -175,8 +178,10 @@ impl Probe for FontFilesProbe {
                 (is_read && centre > 0.0).then_some((operation, more))
             });
             let read: Vec<(Operation, Estimate)> = read.collect();
+            let mut readers = self.fonts.iter().filter_map(|font| font.readers.get(at));
+            let are_all_read = readers.all(|reader| !reader.times.is_empty());
             if plan.wants(name) {
-                parameters.requests.extend(filed(&read));
+                parameters.requests.extend(filed(&read, are_all_read));
             }
         }
     }
@@ -187,32 +192,38 @@ fn with_question(requests: [Vec<u8>; 3]) -> Batch {
     Batch::new(requests.concat(), 3, 1)
 }
 
+/// Deals the sorted `names` into groups, and returns the groups one after the other.
+fn dealt(names: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let group = |first| names.iter().skip(first).step_by(GROUPS).cloned();
+    (0..GROUPS).flat_map(group).collect()
+}
+
 /// Computes the entries of the parameter file: one entry without a font name for most fonts, and one entry for each
-/// font that is much more expensive. `read` contains the operation and the time of each font.
-fn filed(read: &[(Operation, Estimate)]) -> Vec<RequestCosts> {
-    let times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
-    let Some(usual) = estimate(&times) else {
+/// font of a distant cost. `read` contains the operation and the time of each measured font. The bounds of the first
+/// entry contain the cost of all fonts without an own entry: of all measured fonts unless `are_all_read`.
+fn filed(read: &[(Operation, Estimate)], are_all_read: bool) -> Vec<RequestCosts> {
+    let mut times: Vec<f64> = read.iter().map(|(_, time)| time.centre).collect();
+    times.sort_by(f64::total_cmp);
+    let (Some((operation, _)), Some(&usual)) = (read.first(), times.get(times.len() / 2)) else {
         return Vec::new();
     };
-    let mut entries = Vec::new();
-    if let Some((operation, _)) = read.first() {
-        let mut operation = operation.clone();
-        operation.attributes.remove(fontname());
-        // The interquartile range of the fonts is the uncertainty of a font without an entry.
-        let mut sorted = times.clone();
-        sorted.sort_by(f64::total_cmp);
-        let at = |share: usize| sorted.get(sorted.len() * share / 4).copied();
-        let half_width = at(3).zip(at(1)).map(|(high, low)| (high - low) / 2.0);
-        let usual = Estimate {
-            half_width,
-            ..usual
-        };
-        entries.push(entry(&operation, usual));
-    }
-    let expensive = |time: &Estimate| time.centre > EXPENSIVE * usual.centre;
-    let own = read.iter().filter(|(_, time)| expensive(time));
-    entries.extend(own.map(|(operation, time)| entry(operation, *time)));
-    entries
+    let is_distant = |time: f64| time > DISTANT * usual || time < usual / DISTANT;
+    let covered = times
+        .iter()
+        .filter(|time| !are_all_read || !is_distant(**time));
+    let centre = Estimate {
+        centre: usual,
+        half_width: covered
+            .map(|time| (time - usual).abs())
+            .max_by(f64::total_cmp),
+    };
+    let mut operation = operation.clone();
+    operation.attributes.remove(fontname());
+    let own = read.iter().filter(|(_, time)| is_distant(time.centre));
+    let own = own.map(|(operation, time)| entry(operation, *time));
+    std::iter::once(entry(&operation, centre))
+        .chain(own)
+        .collect()
 }
 
 fn entry(operation: &Operation, time: Estimate) -> RequestCosts {
@@ -265,7 +276,7 @@ fn sized(name: &[u8], dots: u32) -> Option<Vec<u8>> {
 mod tests {
     use x11prof_session::{Operation, Value};
 
-    use super::{FontFilesProbe, filed, resolution, sized};
+    use super::{FontFilesProbe, dealt, filed, resolution, sized};
     use crate::plan::Plan;
     use crate::probes::Probe;
     use crate::sampling::statistics::{Estimate, estimate};
@@ -320,18 +331,32 @@ mod tests {
     }
 
     #[test]
-    fn typical_fonts_share_an_entry_and_expensive_ones_do_not() {
+    fn typical_fonts_share_an_entry_and_distant_ones_do_not() {
         let all = [
             read("a", 50.0),
             read("b", 60.0),
             read("c", 70.0),
             read("d", 9000.0),
+            read("e", 1.0),
         ];
-        let entries = filed(&all);
-        assert_eq!(entries.len(), 2);
+        let entries = filed(&all, true);
+        let times: Vec<_> = entries.iter().map(|entry| &entry.points[0]).collect();
+        let cpu: Vec<f64> = times.iter().map(|point| point.cpu_us.unwrap().0).collect();
+        assert_eq!(cpu, [60.0, 9000.0, 1.0]);
         assert_eq!(entries[0].attributes.len(), 1);
-        assert_eq!(entries[0].points[0].cpu_us.map(|time| time.0), Some(65.0));
-        assert_eq!(entries[1].points[0].cpu_us.map(|time| time.0), Some(9000.0));
-        assert!(filed(&[]).is_empty());
+        // Of 10 µs of 60 µs.
+        assert_eq!(times[0].spread, Some(0.17));
+        // If fonts were left out, they may cost as much as any other font.
+        let partly = filed(&all, false);
+        assert_eq!(partly[0].points[0].spread, Some(150.0));
+        assert!(filed(&[], true).is_empty());
+    }
+
+    #[test]
+    fn each_family_is_sampled_early() {
+        let names: Vec<Vec<u8>> = (0..40).map(|name| vec![name]).collect();
+        let order: Vec<u8> = dealt(&names).concat();
+        assert_eq!(order[..4], [0, 16, 32, 1]);
+        assert_eq!(order.len(), 40);
     }
 }
