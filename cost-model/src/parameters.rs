@@ -102,6 +102,9 @@ pub struct Method {
     /// The requests that were not completely measured within the time limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unmeasured: Vec<String>,
+    /// Sentences about disturbances of the calibration, such as other clients of the server.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// The machine from which the costs were rescaled to `host`; absent if they were measured there.
     pub brought: Option<Rescaled>,
 }
@@ -119,6 +122,12 @@ impl Method {
             (true, true) => "handler times",
             (true, false) => "saturated loops",
         }
+    }
+
+    /// The rank of the method among others, the best the highest: handler times before loops, a full calibration before a
+    /// quick one.
+    pub(crate) fn rank(&self) -> u8 {
+        2 * u8::from(self.way() == "handler times") + u8::from(!self.is_quick())
     }
 
     /// True if the notes show that the calibration was made with `--quick`.

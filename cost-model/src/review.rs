@@ -51,7 +51,8 @@ pub fn review(parameters: &ServerParameters) -> Vec<String> {
     remarks
 }
 
-/// Remarks on the limitations of a calibration, as sentences: the loads that were not measured within the time limit.
+/// Remarks on the limitations of a calibration, as sentences: the loads that were not measured within the time limit,
+/// and disturbances.
 pub fn review_method(method: &Method) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(first) = method.unmeasured.first() {
@@ -61,6 +62,7 @@ pub fn review_method(method: &Method) -> Vec<String> {
             method.unmeasured.len()
         ));
     }
+    remarks.extend(method.warnings.iter().cloned());
     remarks
 }
 
@@ -83,13 +85,15 @@ mod tests {
 
     #[test]
     fn unmeasured_requests_are_reported() {
-        let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n";
+        let text = "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nunmeasured = [\"A\", \"B\"]\n\
+                    warnings = [\"busy\"]\n";
         let parameters = ServerParameters::from_toml(text).unwrap();
         let remarks = review_method(&parameters.method);
         assert!(
             remarks[0].contains("of 2 requests was measured, such as A"),
             "{remarks:?}"
         );
+        assert_eq!(remarks[1], "busy");
         assert_eq!(
             ServerParameters::from_toml(&parameters.to_toml()).unwrap(),
             parameters

@@ -168,6 +168,7 @@ impl Probe for RequestCostsProbe {
         };
         let transport = BothClocks::new(readings);
         parameters.transport = transport.costs().filter(|_| !plan.entries_only);
+        parameters.method.warnings = readings.warnings(plan.passes());
         parameters.requests = entries::entries(&samples::samples(readings, &transport));
         parameters.requests.retain(|entry| plan.wants(&entry.name));
         if readings.is_cut {

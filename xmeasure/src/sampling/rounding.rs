@@ -2,7 +2,7 @@
 
 use x11prof_cost_model::{Measured, Micros};
 
-use crate::sampling::statistics::Estimate;
+use crate::sampling::statistics::{Estimate, RESIDUE};
 
 /// Combines the estimates by the two clocks into a figure of the parameter file; `None` without estimates. The spread
 /// is the spread of the CPU time, or of the wall-clock time if there is no CPU time.
@@ -18,7 +18,11 @@ pub(crate) fn measured(cpu: Option<Estimate>, wall: Option<Estimate>) -> Option<
 
 /// A time in microseconds, rounded to `digits` significant digits.
 pub(crate) fn micros(time: f64, digits: i32) -> Micros {
-    Micros(rounded(time, digits))
+    Micros(if time < RESIDUE {
+        0.0
+    } else {
+        rounded(time, digits)
+    })
 }
 
 /// `number` rounded to `digits` significant digits, because more digits would be noise.

@@ -4,9 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use crate::plan::Plan;
-use crate::sampling::executor::Executor;
+use crate::sampling::batch::Batch;
+use crate::sampling::executor::{Executor, Pause};
 use crate::sampling::job::Job;
-use crate::sampling::readings::Readings;
+use crate::sampling::readings::{IDLE, Readings};
 use crate::server::exchange::ReceivedMessages;
 use crate::workloads::workload::{Sync, Workload};
 
@@ -84,7 +85,7 @@ pub(crate) fn sample(
     Ok(())
 }
 
-/// Runs one pass over the synchronisations and the requests that are sent alone.
+/// Runs one pass over the synchronisations, the requests that are sent alone, and a pause.
 fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) -> io::Result<()> {
     for sync in Sync::ALL {
         let times = match sync {
@@ -99,6 +100,9 @@ fn transport(executor: &mut dyn Executor, readings: &mut Readings, plan: &Plan) 
         let reading = executor.alone(&alone.request, alone.answered, count)?;
         alone.readings.push(reading);
     }
+    let question = Batch::single(readings.alone.question.request.clone(), true);
+    let idle = executor.after(&[Pause::Sleep(IDLE)], &question)?;
+    readings.idle.extend(idle);
     Ok(())
 }
 

@@ -9,6 +9,8 @@ const CONFIDENCE: f64 = 0.95;
 const OUTLYING: f64 = 3.5;
 /// The constant that makes the median absolute deviation comparable to a standard deviation (same source).
 const CONSISTENCY: f64 = 0.6745;
+/// Times of up to a picosecond, in microseconds, are the residue of a subtraction.
+pub(crate) const RESIDUE: f64 = 1e-6;
 
 /// The centre of several readings, and its uncertainty.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,10 +24,10 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// The half width divided by the centre; `None` unless the centre is positive.
+    /// The half width divided by the centre; `None` if the centre is not above zero.
     pub(crate) fn spread(&self) -> Option<f64> {
         self.half_width
-            .filter(|_| self.centre > 0.0)
+            .filter(|_| self.centre > RESIDUE)
             .map(|half| half / self.centre)
     }
 }

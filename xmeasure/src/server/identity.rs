@@ -90,8 +90,7 @@ pub(crate) fn method(plan: &Plan, notes: &[String]) -> Method {
             .ok()
             .map(|since| utc_date(since.as_nanos() as u64)),
         notes: Some(text),
-        unmeasured: Vec::new(),
-        brought: None,
+        ..Method::default()
     }
 }
 
