@@ -91,6 +91,16 @@ impl Cost {
         }
     }
 
+    /// The cost with bounds that are at least `error` from the time, such as 0.3 for 30 %.
+    pub fn at_least(self, error: f64) -> Cost {
+        let least = Cost::with_spread(self.time, error);
+        Cost {
+            time: self.time,
+            low: Micros(self.low.0.min(least.low.0)),
+            high: Micros(self.high.0.max(least.high.0)),
+        }
+    }
+
     /// The cost multiplied by the factor `by`.
     pub fn times(self, by: f64) -> Cost {
         Cost {

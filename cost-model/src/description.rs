@@ -15,7 +15,10 @@ use nom::number::complete::double;
 use nom::sequence::{delimited, preceded, separated_pair};
 use nom::{IResult, Parser};
 
-use crate::{AttributeValue, Clock, FORMAT, Point, RequestCosts, ServerParameters};
+use crate::{AttributeValue, Clock, FORMAT, Micros, Point, RequestCosts, ServerParameters};
+
+/// The comment line of a description whose rates are per second of CPU time.
+const BY_CPU: &str = "# operations per second of the server's CPU time";
 
 /// An error in a server description (the paper's description language).
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,6 +40,7 @@ impl ServerParameters {
             ..ServerParameters::default()
         };
         parameters.server.name = name.to_owned();
+        let is_cpu = text.lines().any(|line| line == BY_CPU);
         let mut entries: BTreeMap<(String, BTreeMap<String, AttributeValue>), Vec<Point>> =
             BTreeMap::new();
         let mut rest = text;
@@ -55,6 +59,9 @@ impl ServerParameters {
             rest = next;
         }
         for ((name, attributes), mut points) in entries {
+            for point in points.iter_mut().filter(|_| is_cpu) {
+                point.cpu_us = point.per_second.take().map(|rate| Micros(1e6 / rate));
+            }
             points.sort_by(|one, other| one.size.total_cmp(&other.size));
             parameters.requests.push(RequestCosts {
                 name,
@@ -66,11 +73,20 @@ impl ServerParameters {
         Ok(parameters)
     }
 
-    /// The parameters as a server description in Xprof's language. The description contains only wall-clock rates.
-    /// Spreads, fixed parts, CPU times next to wall-clock times, transport costs, and points with zero time are left
-    /// out.
+    /// The parameters as a server description in Xprof's language. All rates are by one clock: by CPU time if the
+    /// parameters have CPU times, which a comment states. Spreads, fixed parts, times by the other clock, transport
+    /// costs, and points with zero time are left out.
     pub fn to_description(&self) -> String {
         let mut text = format!("# {}\n", self.server.name);
+        let mut points = self.requests.iter().flat_map(|costs| &costs.points);
+        let clock = match points.any(|point| point.cpu_us.is_some()) {
+            true => Clock::Cpu,
+            false => Clock::Wall,
+        };
+        if clock == Clock::Cpu {
+            text.push_str(BY_CPU);
+            text.push('\n');
+        }
         for costs in &self.requests {
             let mut key = quoted(&costs.name);
             for (name, value) in &costs.attributes {
@@ -82,9 +98,10 @@ impl ServerParameters {
                 let _ = write!(key, " {name}={value}");
             }
             for point in &costs.points {
-                let rate = point.per_second.or_else(|| {
-                    let time = point.time(Clock::Wall).or(point.time(Clock::Cpu))?;
-                    (time.0 > 0.0).then_some(1e6 / time.0)
+                let wall = point.per_second.filter(|_| clock == Clock::Wall);
+                let rate = wall.or_else(|| {
+                    let time = point.time(clock)?;
+                    (time.0 > 0.0).then(|| seven_digits(1e6 / time.0))
                 });
                 if let Some(rate) = rate {
                     let _ = writeln!(text, "{key} ({}, {rate})", point.size);
@@ -93,6 +110,11 @@ impl ServerParameters {
         }
         text
     }
+}
+
+/// Rounds a rate to seven significant digits, which all measured times have.
+fn seven_digits(rate: f64) -> f64 {
+    format!("{rate:.6e}").parse().unwrap_or(rate)
 }
 
 /// Returns the word in quotes if the word would be ambiguous otherwise.

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use crate::{AttributeValue, Clock, Micros, ServerParameters};
 
+/// Costs that differ by a smaller factor were rounded differently.
+const ROUNDED: f64 = 1.000_001;
+
 /// The costs of one kind of request of one size on two servers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Difference {
@@ -19,6 +22,8 @@ pub struct Difference {
     pub first: Micros,
     /// The cost on the second server, in microseconds.
     pub second: Micros,
+    /// True if the costs differ by more than the spreads of their calibrations.
+    pub is_beyond_spread: bool,
 }
 
 impl Difference {
@@ -28,7 +33,8 @@ impl Difference {
     }
 }
 
-/// The costs that both files have, the largest ratio first. Points with zero time have no ratio and are left out.
+/// The costs that both files have, the largest ratio first. Differences within the calibrations' spreads come last.
+/// Points with zero time have no ratio and are left out.
 pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<Difference> {
     let others: BTreeMap<(&str, &BTreeMap<String, AttributeValue>), _> = second
         .requests
@@ -49,10 +55,11 @@ pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<D
         };
         for point in &costs.points {
             let same = other.points.iter().find(|second| second.size == point.size);
-            let times = point
-                .time(clock)
-                .zip(same.and_then(|point| point.time(clock)));
-            if let Some((first, second)) = times
+            let costs_of_both = point
+                .cost(clock)
+                .zip(same.and_then(|point| point.cost(clock)));
+            if let Some((one, two)) = costs_of_both
+                && let (first, second) = (one.time, two.time)
                 && first.0 > 0.0
                 && second.0 > 0.0
             {
@@ -63,11 +70,17 @@ pub fn differences(first: &ServerParameters, second: &ServerParameters) -> Vec<D
                     clock,
                     first,
                     second,
+                    is_beyond_spread: (one.high.0 * ROUNDED < two.low.0)
+                        || (two.high.0 * ROUNDED < one.low.0),
                 });
             }
         }
     }
-    all.sort_by(|one, other| other.ratio().ln().abs().total_cmp(&one.ratio().ln().abs()));
+    let size = |of: &Difference| of.ratio().ln().abs();
+    all.sort_by(|one, other| {
+        let first = other.is_beyond_spread.cmp(&one.is_beyond_spread);
+        first.then_with(|| size(other).total_cmp(&size(one)))
+    });
     all
 }
 

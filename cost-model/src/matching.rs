@@ -29,20 +29,21 @@ use Likeness::{Differs, Equal, Unknown};
 type Likenesses = [Likeness; 5];
 
 /// The candidate that best matches the identity `server` on the machine `host`. If several candidates match equally
-/// well, returns the first of them. `None` without candidates. The candidate may be from another machine.
+/// well, returns the first of those that were calibrated best. `None` without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
     host: &Host,
 ) -> Option<Match<'a>> {
-    let mut best: Option<(Likenesses, &ServerParameters)> = None;
+    let mut best: Option<((Likenesses, u8), &ServerParameters)> = None;
     for candidate in candidates {
         let likeness = compare(&candidate.server, &candidate.host, server, host);
-        if best.is_none_or(|(known, _)| likeness > known) {
-            best = Some((likeness, candidate));
+        let rank = (likeness, candidate.method.rank());
+        if best.is_none_or(|(known, _)| rank > known) {
+            best = Some((rank, candidate));
         }
     }
-    let (likeness, parameters) = best?;
+    let ((likeness, _), parameters) = best?;
     let (same_server, same_machine) = same(likeness);
     Some(Match {
         parameters,
@@ -204,6 +205,10 @@ mod tests {
         files[0].server.name = "mine".into();
         let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
         assert_eq!(found.parameters.server.name, "mine");
+        files[1].method.source = Some("x11prof calibrate".into());
+        files[1].method.notes = Some("whole plan, handler times".into());
+        let found = best_match(&files, &server("Xvfb", 24), &host("EPYC")).unwrap();
+        assert_eq!(found.parameters.server.name, files[1].server.name);
         assert_eq!(best_match([], &server("Xvfb", 24), &host("EPYC")), None);
     }
 }

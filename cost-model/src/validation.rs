@@ -3,11 +3,14 @@
 mod amounts;
 mod transport;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use self::amounts::{is_amount, validate_measured, validate_times};
 use self::transport::validate_transport;
 use crate::{Clock, Point, RequestCosts, ServerParameters};
+
+/// The maximum number of entries of a request. Each operation of a recording is compared with all of them.
+const MOST_ENTRIES: usize = 4096;
 
 /// A problem of a parameter file, and its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,10 +60,16 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
         })?;
     }
     let mut seen = BTreeSet::new();
+    let mut counts: HashMap<&str, usize> = HashMap::new();
     for (index, entry) in parameters.requests.iter().enumerate() {
         let attributes = entry.attribute_set();
+        let count = counts.entry(&entry.name).or_default();
+        *count += 1;
         let wrong = if entry.name.trim().is_empty() {
             Err((None, "the request has no name".into()))
+        } else if *count > MOST_ENTRIES {
+            let why = format!("the request has over {MOST_ENTRIES} entries");
+            Err((None, why))
         } else if seen.insert((entry.name.as_str(), attributes.clone())) {
             validate_entry(entry)
         } else {

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{AttributeValue, ServerParameters, built_in};
+use crate::{AttributeValue, Clock, ServerParameters, built_in, differences};
 
 /// Figure 6, as printed.
 const FIGURE: &str = r"
@@ -64,6 +64,17 @@ fn written_descriptions_round_trip() {
         };
         assert_eq!(lines(&once), lines(&again), "{}", known.name);
     }
+}
+
+#[test]
+fn imported_costs_have_the_clock_of_the_exported_costs() {
+    let xvfb = built_in().iter().find(|known| known.name == "xvfb-24");
+    let xvfb = xvfb.unwrap().parameters().unwrap();
+    let text = xvfb.to_description();
+    assert!(text.starts_with("# xvfb-24\n# operations per second of the server's CPU time\n"));
+    let all = differences(&xvfb, &read(&text).unwrap());
+    assert!(all.len() > 1000 && all.iter().all(|one| !one.is_beyond_spread));
+    assert!(all.iter().all(|one| one.clock == Clock::Cpu));
 }
 
 #[test]

@@ -19,13 +19,13 @@ pub(super) fn validate_times(
             && !is_amount(time)
         {
             return Err(format!(
-                "{name} is {time}; a time is a number that is not negative"
+                "{name} is {time}; a time is a number from 0 to 1e15"
             ));
         }
     }
     match spread {
         Some(spread) if !is_amount(spread) => Err(format!(
-            "spread is {spread}; it is a number that is not negative, 0.03 for ± 3 %"
+            "spread is {spread}; it is a number from 0 to 1e15, 0.03 for ± 3 %"
         )),
         _ => Ok(()),
     }
