@@ -330,10 +330,8 @@ pub(crate) fn parameter_text(name: &str) -> Result<String, CommandError> {
         if let Some(known) = built_in().iter().find(|known| known.name == name) {
             return Ok(known.toml.to_owned());
         }
-        let known: Vec<&str> = built_in().iter().map(|known| known.name).collect();
         return Err(CommandError::failed(format_args!(
-            "{name}: not a file, and not a name from `x11prof params list`, such as {}",
-            known.join(", "),
+            "{name}: not a file, and not a name of a cost table; `x11prof params list` shows the names"
         )));
     }
     text(given, saved_parameters::KIND)

@@ -394,7 +394,7 @@ pub(crate) struct Measure {
     /// The cost table to write [default: a file that `report` finds]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Measure fewer sizes, with fewer repetitions: about 7 s on Xvfb
+    /// Measure fewer sizes, with fewer repetitions: about 8 s on a private Xvfb, 20 s on a running display
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure only this request (may be repeated)
@@ -455,7 +455,7 @@ pub(crate) enum Params {
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
-    /// Convert a cost table to the language of Xprof (wall-clock rates only)
+    /// Convert a cost table to the language of Xprof (rates by one clock)
     Export {
         /// A file, or a name from `params list`
         #[arg(value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]

@@ -9,7 +9,7 @@ use x11prof_xmeasure::Target;
 
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
-use crate::output::emit_shared_text;
+use crate::output::{emit_shared_text, try_out};
 use crate::saved_parameters;
 
 /// The file that a calibration writes, and the saved file that the new file would replace.
@@ -50,6 +50,8 @@ impl Destination {
                 path.display()
             )));
         }
+        saved_parameters::make_folder(&path)?;
+        try_out(Some(&path), None)?;
         Ok(Destination {
             path,
             is_kept: true,
@@ -65,9 +67,6 @@ impl Destination {
                 "the machine was too busy for the whole calibration, so {path} is unchanged; calibrate \
                  again when the machine is idle"
             )));
-        }
-        if self.is_kept {
-            saved_parameters::make_folder(&self.path)?;
         }
         emit_shared_text(Some(&self.path), &parameters.to_toml())?;
         let entries = parameters.requests.len();

@@ -6,7 +6,7 @@ use x11prof_cost_model::TypicalCosts;
 use x11prof_session::Operation;
 use x11prof_views::cost_tables as views;
 
-use super::operation::operation;
+use super::operation::{operation, warn_of_ignored};
 use crate::args::TableArguments;
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome};
@@ -34,6 +34,9 @@ pub(crate) fn run(params: &[String], wanted: &[String], result: &TableArguments)
         .iter()
         .map(|name| input::parameters(name))
         .collect::<Result<_, _>>()?;
+    for one in &wanted {
+        warn_of_ignored(one, &servers);
+    }
     let table = TypicalCosts::new(&servers, &wanted);
     for one in &wanted {
         let name = one.request.as_str();

