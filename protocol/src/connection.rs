@@ -206,6 +206,11 @@ impl Connection {
         }
     }
 
+    /// True if the client has sent a part of a request, and the rest is still to come.
+    pub fn is_within_request(&self) -> bool {
+        matches!(self.client.walker.under_way(), Some(1..))
+    }
+
     /// The number of the last request that the client sent; 0 before the first request.
     pub fn last_sequence(&self) -> SequenceNumber {
         self.answers.last_sequence()

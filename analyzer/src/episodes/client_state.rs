@@ -1,8 +1,8 @@
 //! The state of one client: its current episode, the stimuli that it has not begun to handle, and the latency component
 //! to which the current time is added.
 //!
-//! A client is quiet when no reply is pending, no delivered bytes are unread, and the threads that communicate for it
-//! wait for X or for work. Without context switches it is quiet when the connection is silent. This file contains the
+//! A client is quiet when no reply is pending, no request is sent in part, no delivered bytes are unread, and the threads
+//! that communicate for it wait for X or for work. Without context switches it is quiet when the connection is silent. This file contains the
 //! state; [`messages`] and [`threads`] contain the transitions.
 
 mod backlogs;
@@ -61,6 +61,8 @@ pub(crate) struct ClientState {
     /// The combined state of all threads that communicate for the client.
     thread: Thread,
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
+    /// True if the client has sent a part of a request. If it does not run, it waits until it can write the rest.
+    writes: bool,
     /// The time at which the client began to wait for the pending replies, in nanoseconds.
     requested_at: u64,
     /// The first and the last drawing request that the server may not have handled yet.
@@ -145,6 +147,7 @@ impl ClientState {
             threads: ClientThreads::default(),
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
+            writes: false,
             requested_at: time,
             undrawn: None,
             answered: None,
@@ -281,9 +284,8 @@ impl ClientState {
         runnable: u64,
         ready: &ServerReady,
     ) {
-        // The setup is a request too.
-        let asks = !self.outstanding.is_empty() || !self.set_up;
-        let owner = match self.thread.owner(time, asks) {
+        let asks = self.asks();
+        let owner = match self.thread.owner(time, asks || self.writes) {
             LatencyComponent::Client if self.threads.is_gone() => {
                 LatencyComponent::OffCpu(Cause::Elsewhere)
             }
@@ -295,6 +297,11 @@ impl ClientState {
             LatencyComponent::Client if self.awaits() && self.thread == Thread::Unknown => {
                 LatencyComponent::Awaited
             }
+            LatencyComponent::OffCpu(Cause::Processor)
+                if self.waits_since().is_some() && self.threads.sleep() =>
+            {
+                LatencyComponent::OffCpu(Cause::Sleeping)
+            }
             // The reply arrived, and no thread of the process runs: the one that reads the reply lacks a processor.
             LatencyComponent::OffCpu(Cause::Synchronisation)
                 if runnable == 0 && self.answered_at > self.waits_since().unwrap_or(u64::MAX) =>
@@ -305,7 +312,7 @@ impl ClientState {
         };
         let state = BusyState {
             events: self.waiting.has_input(),
-            outstanding: asks,
+            outstanding: asks || self.writes,
             file: owner == LatencyComponent::OffCpu(Cause::File),
         };
         match self.thread {
@@ -315,13 +322,17 @@ impl ClientState {
             _ => self.grabbed = (0, None),
         }
         let first = self.outstanding.front().map(|(_, request)| *request);
+        let last = self.answered.filter(|_| asks || !self.writes);
         let draws = self.server_draws(time);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
             let mut unserved = 0;
-            if asks && owner == LatencyComponent::Server(ServerCause::Reply) {
+            if (asks || self.writes) && owner == LatencyComponent::Server(ServerCause::Reply) {
                 // On an emulated link, requests arrive later.
-                let arrives = self.arrives.min(time);
+                let arrives = match self.writes && self.taking == LatencyComponent::Network {
+                    true => time,
+                    false => self.arrives.min(time),
+                };
                 open.pass(
                     arrives,
                     LatencyComponent::Network,
@@ -335,12 +346,22 @@ impl ClientState {
                 let none = LatencyComponent::Server(ServerCause::Processor);
                 open.pass(open.since + unserved, none, runnable, state, None, false);
             }
-            open.pass(time, owner, runnable, state, first.or(self.answered), draws);
+            open.pass(time, owner, runnable, state, first.or(last), draws);
             let grabbed = grabbed.saturating_sub(unserved);
             if asks && grabbed > 0 {
                 open.grabbed(grabbed, by);
             }
         }
+    }
+
+    /// True if a reply is pending. The setup is a request too.
+    fn asks(&self) -> bool {
+        !self.outstanding.is_empty() || !self.set_up
+    }
+
+    /// True if no reply is pending and no request is sent in part.
+    fn is_idle_at_server(&self) -> bool {
+        self.outstanding.is_empty() && !self.writes
     }
 
     /// Returns true if the server still handles drawing requests that precede the pending request. A local round trip
@@ -380,7 +401,10 @@ impl ClientState {
         if let Some(first) = self.waiting.next() {
             let start = first.start;
             let mut open = OpenEpisode::begin(first, time);
-            open.waited_idle = time.saturating_sub(start.max(self.last_end));
+            // A client that slept was in the middle of its work.
+            if !self.threads.sleep() {
+                open.waited_idle = time.saturating_sub(start.max(self.last_end));
+            }
             open.timer = self.due;
             self.open = Some(open);
         }

@@ -70,12 +70,13 @@ impl Collector {
                 None => return Vec::new(),
             },
             Observation::Grabbed(time, by) => (time.as_nanos(), TimelineEvent::Grabbed(*by)),
-            Observation::BlockEnd(block) => {
+            Observation::BlockEnd(block, is_unfinished) => {
                 let client = block.connection;
                 let timeline_event = match block.direction {
                     Direction::ToServer => {
                         let drawn = self.drawn.take().and_then(|(_, name)| name);
                         self.sent.drawn = drawn.map(|window| Label::new(&window));
+                        self.sent.is_unfinished = *is_unfinished;
                         TimelineEvent::Sent(client, std::mem::take(&mut self.sent))
                     }
                     Direction::ToClient => {

@@ -258,9 +258,12 @@ impl FirstFrame {
             ),
             (LatencyComponent::Client, ran),
         ];
-        let off = LatencyBreakdown::OWNERS.into_iter().filter(
-            |owner| matches!(owner, LatencyComponent::OffCpu(cause) if *cause != Cause::Elsewhere),
-        );
+        let off = LatencyBreakdown::OWNERS
+            .into_iter()
+            .filter(|owner| match owner {
+                LatencyComponent::OffCpu(cause) => *cause != Cause::Elsewhere,
+                owner => *owner == LatencyComponent::Awaited,
+            });
         let off = off.map(|owner| (owner, seen_ms(owner)));
         let rest = (LatencyComponent::OffCpu(Cause::Elsewhere), f64::MAX);
         let mut parts = LatencyBreakdown::default();

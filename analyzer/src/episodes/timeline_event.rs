@@ -119,6 +119,12 @@ impl Place {
             due,
         }
     }
+
+    /// True for a wait for a child process.
+    pub(crate) fn is_for_child(&self) -> bool {
+        let call = i64::try_from(self.at).map(|number| SystemCall::of(number, &[]));
+        self.wait == Wait::Other && matches!(call, Ok(SystemCall::Child(_)))
+    }
 }
 
 /// Prefixes of the names of kernel functions. In these functions, a thread waits for a file: a page of the page cache,
@@ -235,6 +241,8 @@ pub(crate) struct Delivery {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentRequests {
     pub(crate) requests: u64,
+    /// True if the client has sent a part of a further request, and the rest is still to come.
+    pub(crate) is_unfinished: bool,
     pub(crate) bytes: u64,
     /// The time at which the server received the last request, in nanoseconds.
     pub(crate) arrived_at: u64,

@@ -228,7 +228,7 @@ impl Forecasts {
             _ if self.is_full() => self.recorded.is_cut = true,
             Observation::BlockStart(_) => self.current = Current::default(),
             Observation::Message(seen) => self.message(seen),
-            Observation::BlockEnd(block) => self.block(block),
+            Observation::BlockEnd(block, _) => self.block(block),
             _ => {}
         }
     }

@@ -67,7 +67,7 @@ impl Missing {
                 self.last = block.time.as_nanos();
             }
             Observation::Message(seen) => self.message(seen),
-            Observation::BlockEnd(block) => self.descriptors(block),
+            Observation::BlockEnd(block, _) => self.descriptors(block),
             _ => {}
         }
     }

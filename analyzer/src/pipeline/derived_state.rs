@@ -58,7 +58,7 @@ impl DerivedState {
                     now = Some(seen.time);
                 }
             }
-            Observation::BlockEnd(block) => round_trips.block_ends(block),
+            Observation::BlockEnd(block, _) => round_trips.block_ends(block),
             Observation::Control(time, control) => {
                 round_trips.control(control);
                 if let Control::Server(server) = control {
@@ -87,7 +87,7 @@ impl DerivedState {
         }
         // All switches until now are known.
         match observation {
-            Observation::BlockStart(block) | Observation::BlockEnd(block) => {
+            Observation::BlockStart(block) | Observation::BlockEnd(block, _) => {
                 handled.settle(block.time.as_nanos(), runs.as_ref());
             }
             Observation::Control(_, Control::Ended { .. }) => handled.end(runs.as_ref()),

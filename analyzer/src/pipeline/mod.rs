@@ -445,6 +445,7 @@ impl Pipeline {
             );
         }
         self.pending += client.connection.pending();
-        derived.dispatch(&Observation::BlockEnd(block), on);
+        let is_unfinished = way == 0 && client.connection.is_within_request();
+        derived.dispatch(&Observation::BlockEnd(block, is_unfinished), on);
     }
 }

@@ -47,8 +47,9 @@ pub enum Observation<'a> {
     BlockStart(&'a Block),
     /// A message in the current block; its last byte is in this block.
     Message(MessageContext<'a>),
-    /// The end of a block: no further message ends in this block.
-    BlockEnd(&'a Block),
+    /// The end of a block: no further message ends in this block. The value is true if the client has sent a part of a
+    /// further request in it.
+    BlockEnd(&'a Block, bool),
     /// A record that is not part of the protocol stream.
     Control(Timestamp, &'a Control),
     /// The resources of a connection that ended were freed.

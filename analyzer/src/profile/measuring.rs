@@ -239,7 +239,7 @@ impl Measuring {
                 }
             }
             Observation::BlockStart(_) => self.charged = false,
-            Observation::Lost(block) | Observation::BlockEnd(block) => {
+            Observation::Lost(block) | Observation::BlockEnd(block, _) => {
                 let time = block.time.as_nanos();
                 if let Some(attribution) = &mut self.attribution
                     && block.direction == x11prof_trace::Direction::ToServer

@@ -207,7 +207,7 @@ impl Profile {
             sums.blocks(seen.connection, request);
         }
         measuring.observe(observation, |key, share| sums.credit(key, share));
-        if let Observation::BlockEnd(block) = observation {
+        if let Observation::BlockEnd(block, _) = observation {
             sums.unclaimed_of(ClientId(block.connection.0));
         }
     }

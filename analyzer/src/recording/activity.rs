@@ -107,7 +107,7 @@ impl Activity {
                 Message::Event(_) => self.block.0 = true,
                 _ => self.block.1 = true,
             },
-            Observation::BlockEnd(block) if block.direction == Direction::ToClient => {
+            Observation::BlockEnd(block, _) if block.direction == Direction::ToClient => {
                 if let Some(pid) = self.clients.get(&block.connection).copied() {
                     let events_alone = self.block.0 && !self.block.1;
                     self.pass(block.time.as_nanos());

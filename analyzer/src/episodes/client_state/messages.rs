@@ -39,7 +39,7 @@ impl ClientState {
         }
         let mut events = delivery.events.iter();
         let device = events.any(|event| event.stimulus.trigger == Trigger::Input);
-        let asks = asked || !self.set_up;
+        let asks = self.asks();
         let any = !delivery.events.is_empty();
         self.threads.delivered(time, device, any, asks);
         self.set_up = true;
@@ -99,7 +99,7 @@ impl ClientState {
             }
             let idle = self.open.as_ref().is_none_or(|open| !open.counts());
             let answered = self.thread == Thread::Unknown
-                && self.outstanding.is_empty()
+                && self.is_idle_at_server()
                 && self.open.as_ref().is_some_and(|open| open.requests > 0);
             if idle || answered {
                 self.close_or_park();
@@ -200,7 +200,7 @@ impl ClientState {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
             })
         });
-        if over && self.outstanding.is_empty() && !self.awaits() {
+        if over && self.is_idle_at_server() && !self.awaits() {
             self.close();
             self.motion_is_handled();
             self.busy_from = None;
@@ -332,7 +332,8 @@ impl ClientState {
             }
         }
         self.arrives = sent.arrived_at;
-        if !self.outstanding.is_empty() {
+        self.writes = sent.is_unfinished;
+        if !self.is_idle_at_server() {
             return position;
         }
         let joint = self.joint_wait().wait;

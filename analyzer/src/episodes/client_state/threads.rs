@@ -97,7 +97,7 @@ impl ClientState {
                     answered: None,
                     taken: None,
                 };
-                if self.outstanding.is_empty()
+                if self.is_idle_at_server()
                     && wait.is_none_or(|wait| wait == Wait::Poll)
                     && let Some(open) = &mut self.open
                 {
@@ -123,8 +123,7 @@ impl ClientState {
 
     /// Stores the call `place` in which a thread has waited since `since` (nanoseconds).
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
-        // The setup is a request too.
-        let asks = !self.outstanding.is_empty() || !self.set_up;
+        let asks = self.asks() || self.writes;
         self.threads.waits(tid, since, place, asks);
         let joint = self.joint_wait();
         let Thread::Blocked {
@@ -217,7 +216,7 @@ impl ClientState {
             open.resumes(time);
         }
         self.woke_unfed = (!fed).then_some(time);
-        if !self.outstanding.is_empty() {
+        if !self.is_idle_at_server() {
             return;
         }
         self.still_waits(time);

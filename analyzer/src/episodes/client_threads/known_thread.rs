@@ -180,7 +180,7 @@ impl KnownThread {
             Wait::File => (Wait::File, false),
             Wait::Stopped => (Wait::Stopped, false),
             _ if self.proven(place) => (Wait::Poll, false),
-            Wait::Sleep if self.sleeps_between_turns() => (Wait::Poll, false),
+            Wait::Sleep if !known && self.sleeps_between_turns() => (Wait::Poll, false),
             // The thread waits for work elsewhere, so this wait is in the middle of work.
             Wait::Poll if known => (Wait::Other, false),
             Wait::Poll => (Wait::Poll, false),
@@ -205,6 +205,8 @@ impl KnownPlace {
         self.device_wakeups > 0
             && self.device_wakeups.saturating_mul(2) >= self.device_events
             && !matches!(self.place.wait, Wait::Sleep | Wait::Stopped)
+            // A signal for new input (SIGIO) interrupts any wait, also one for a child process.
+            && !self.place.is_for_child()
     }
 }
 
@@ -212,14 +214,42 @@ impl KnownPlace {
 mod tests {
     use super::{KnownThread, Place, Wait};
 
-    #[test]
-    fn thread_that_events_find_stopped_waits_for_work_elsewhere() {
-        let place = |wait| Place {
+    fn place(wait: Wait) -> Place {
+        Place {
             wait,
             at: 0,
             timed: None,
             due: None,
+        }
+    }
+
+    #[test]
+    fn event_wakes_a_wait_for_a_child_that_is_not_for_work() {
+        let mut thread = KnownThread::new(0);
+        thread.seen(place(Wait::Poll));
+        thread.device_event(true);
+        let wait4 = Place {
+            at: 61,
+            ..place(Wait::Other)
         };
+        thread.seen(wait4);
+        thread.device_event(true);
+        assert_eq!(thread.meaning(true).wait, Some(Wait::Other));
+        thread.seen(place(Wait::Poll));
+        assert_eq!(thread.meaning(true).wait, Some(Wait::Poll));
+    }
+
+    #[test]
+    fn sleeps_of_a_thread_that_waits_for_work_elsewhere_are_not_for_work() {
+        let mut thread = KnownThread::new(0);
+        thread.seen(place(Wait::Poll));
+        thread.device_event(true);
+        (0..40).for_each(|_| thread.seen(place(Wait::Sleep)));
+        assert_eq!(thread.meaning(true).wait, Some(Wait::Sleep));
+    }
+
+    #[test]
+    fn thread_that_events_find_stopped_waits_for_work_elsewhere() {
         let mut thread = KnownThread::new(0);
         thread.seen(place(Wait::Stopped));
         thread.device_event(true);

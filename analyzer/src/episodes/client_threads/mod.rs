@@ -312,6 +312,12 @@ impl ClientThreads {
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
+    /// True if the last wait of all threads is a sleep, which no event ends.
+    pub(crate) fn sleep(&self) -> bool {
+        let mut waits = self.speakers().map(|(_, thread)| thread.wait);
+        waits.all(|place| place.is_some_and(|place| place.wait == Wait::Sleep))
+    }
+
     /// The combined wait of the threads that ran since `begun` (nanoseconds), if all of them wait. Other threads are
     /// not part of the handling.
     pub(crate) fn joint_wait(&self, begun: u64) -> CommonWait {

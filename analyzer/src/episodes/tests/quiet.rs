@@ -4,7 +4,7 @@ use super::*;
 use SwitchKind::{Blocked, In};
 
 use crate::episodes::episode::Unsure;
-use x11prof_trace::{Existing, ExistingClient};
+use x11prof_trace::{Direction, Existing, ExistingClient};
 
 /// An event of this code about the key or button. It has no server time, so it begins at its delivery.
 fn event(code: u8, detail: u8) -> Vec<u8> {
@@ -36,6 +36,37 @@ fn ticks(all: &mut Scheduled, from: u64, to: u64) {
         all.client(millis * MS + 50, Blocked);
         all.waits(millis * MS + 50, POLL);
     }
+}
+
+/// The socket has no room for the whole request. Meanwhile the release of the key arrives.
+#[test]
+fn rest_of_a_request_prolongs_the_episode() {
+    let mut all = Scheduled::new();
+    let drawing = poly_fill_rectangle(300);
+    let (first, rest) = drawing.split_at(1000);
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS + 100, In);
+    all.at(100 * MS + 200).block(Direction::ToServer, first);
+    all.client(100 * MS + 300, Blocked);
+    all.waits(100 * MS + 300, POLL);
+    all.at(110 * MS).server_sends(&[event(RELEASE, O)]);
+    all.client(110 * MS + 50, In);
+    all.client(110 * MS + 100, Blocked);
+    all.waits(110 * MS + 100, POLL);
+    all.client(600 * MS, In);
+    all.at(600 * MS + 100).block(Direction::ToServer, rest);
+    all.client(600 * MS + 200, Blocked);
+    all.waits(600 * MS + 200, POLL);
+    all.at(2000 * MS).end();
+    let (landmark, latency, _) = inputs(&all).remove(0);
+    assert_eq!(
+        (landmark.as_str(), latency),
+        ("KeyPress keycode 32", 500_100)
+    );
+    let episodes = found(&all.trace);
+    let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
+    // The server did not read.
+    assert_eq!(key.unwrap().parts.server() / 1000, 489_900 + 9_750);
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl ServerTime {
                 let is_request = matches!(seen.message, Message::Request(_));
                 self.requests += u64::from(is_request) * seen.times;
             }
-            Observation::BlockEnd(block) if self.source == Source::Switches => {
+            Observation::BlockEnd(block, _) if self.source == Source::Switches => {
                 let at = block.time.as_nanos();
                 if block.direction == Direction::ToServer && self.requests > 0 {
                     self.came.push_back(ArrivedRequests {
