@@ -15,11 +15,13 @@ use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp
 
 use x11prof_collection::EpisodeRow;
 use x11prof_views::callers::{
-    asks_most, function_names, group_names, longest_wait, named_functions,
+    asks_most, function_names, group_names, longest_wait, main_wait, named_functions,
 };
 
 use crate::error::{CommandError, shown};
 
+/// The kinds of blame for a wait outside of X, of which the stacks of blocked threads show the object.
+const OUTSIDE: [&str; 3] = ["elsewhere", "lock", "sleep"];
 /// The maximum number of files without symbols that messages list.
 const TOLD: usize = 5;
 /// The maximum number of addresses whose function names are read from a recording.
@@ -28,6 +30,8 @@ const SYMBOLS: usize = 1_000_000;
 const MOST_INLINED: usize = 64;
 /// The maximum number of characters of the name of a function or file, or of a source location.
 const LONGEST_NAME: usize = 4096;
+/// The maximum number of bytes of the names of functions in one result.
+const MOST_RETURNED: usize = 128 << 20;
 
 /// Collects the call stacks of a recording and names their functions.
 #[derive(Debug, Default)]
@@ -154,6 +158,12 @@ impl NamedCallers {
                 one.callers = self.callers.between(client, span, stacks, &mut *name);
                 one.ran_in = self.running.between(client, span, &places);
                 one.blocked_in = self.blocked.within(client, &one.off_cpu_spans, &lines);
+                let mut blame = one.blame.as_mut();
+                if let Some(blame) = blame.take_if(|blame| OUTSIDE.contains(&blame.kind))
+                    && let Some(wait) = main_wait(&one.blocked_in, blame.ms / 2.0)
+                {
+                    blame.sentence = format!("{} {wait}.", blame.client);
+                }
             }
         });
     }
@@ -282,6 +292,7 @@ impl FunctionNames {
         act: impl FnOnce(&mut dyn FnMut(&StackFrame) -> Vec<FunctionReport>) -> R,
     ) -> R {
         let known = &mut *self.known.borrow_mut();
+        known.returned = 0;
         let result = act(&mut |frame| known.of(frame, self));
         const CHANGED: &str = "the file is missing, or has changed since the recording";
         const FAILED: &str = "reading its symbols failed, or took too much memory or time";
@@ -295,6 +306,12 @@ impl FunctionNames {
         let nameless: BTreeSet<_> = nameless
             .map(|(file, why)| (shown(Path::new(file)), why))
             .collect();
+        if known.returned > MOST_RETURNED {
+            say!(
+                "the names of functions are longer than {} MB; the last stacks have none",
+                MOST_RETURNED >> 20
+            );
+        }
         let mut reported = self.reported.borrow_mut();
         let new: Vec<_> = nameless.difference(&reported).collect();
         for (file, why) in new.iter().take(TOLD) {
@@ -326,12 +343,30 @@ impl FunctionNames {
 struct KnownNames {
     names: Names,
     files: HashMap<String, bool>,
+    /// The number of bytes of the names that were returned for the current result.
+    returned: usize,
 }
 
 impl KnownNames {
     /// Returns the functions at a stack frame of a recording: the function itself and those inlined there. `recorded`
     /// has the names that the recording contains.
+    ///
+    /// A small file can contain many stacks of long names, so later frames of a large result have no names.
     fn of(&mut self, frame: &StackFrame, recorded: &FunctionNames) -> Vec<FunctionReport> {
+        if self.returned > MOST_RETURNED {
+            return reported(&frame.file, Vec::new(), frame.address);
+        }
+        let functions = self.functions_of(frame, recorded);
+        let texts = functions.iter().flat_map(|one| [&one.name, &one.line]);
+        self.returned += texts.flatten().map(String::len).sum::<usize>();
+        functions
+    }
+
+    fn functions_of(
+        &mut self,
+        frame: &StackFrame,
+        recorded: &FunctionNames,
+    ) -> Vec<FunctionReport> {
         if let Some(name) = &frame.function {
             return vec![interpreted(frame, name)];
         }

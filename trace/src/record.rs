@@ -191,6 +191,17 @@ pub enum BlockedOn {
     Other,
 }
 
+impl BlockedOn {
+    /// False for kinds of waits that a client without work has too.
+    #[must_use]
+    pub fn is_in_work(self) -> bool {
+        !matches!(
+            self,
+            BlockedOn::Events | BlockedOn::Socket | BlockedOn::Thread | BlockedOn::Other
+        )
+    }
+}
+
 /// A control record: a fact that is not part of a connection's bytes. In the file, a control record is JSON, so that
 /// later versions can add fields.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -564,7 +575,8 @@ pub struct Opened {
     pub transport: String,
     /// The id of the client's process; `None` if the kernel does not report it.
     pub pid: Option<u32>,
-    /// The name of the client's process; `None` if unknown.
+    /// The name of the client's process, at most 255 bytes; `None` if unknown.
+    #[serde(default, deserialize_with = "short_name")]
     pub name: Option<String>,
     /// The command line of the client's process; empty if unknown.
     #[serde(default)]
@@ -573,6 +585,16 @@ pub struct Opened {
     /// `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started_ns: Option<u64>,
+}
+
+/// Reads a name of a process. The kernel's names have 15 bytes; analyses repeat them often.
+fn short_name<'de, D: serde::Deserializer<'de>>(name: D) -> Result<Option<String>, D::Error> {
+    const LONGEST: usize = 255;
+    let mut name = Option::<String>::deserialize(name)?;
+    if let Some(name) = &mut name {
+        name.truncate(name.floor_char_boundary(LONGEST));
+    }
+    Ok(name)
 }
 
 /// The kernel's counters for a process at the time of the record.

@@ -212,6 +212,15 @@ pub(crate) fn off_cpu(places: &[BlockedIn], page: &Page) -> String {
     )
 }
 
+/// Returns the longest wait in the middle of work, if it took at least `least_ms` milliseconds: `waits 20.0 ms for child
+/// process make (71) in run (main.c:5)`.
+pub fn main_wait(places: &[BlockedIn], least_ms: f64) -> Option<String> {
+    let mut in_work = places.iter().filter(|one| one.object.is_in_work());
+    let longest = in_work.find(|one| one.ms >= least_ms)?;
+    let location = plain(&longest.location);
+    Some(format!("{} in {location}", awaited_object(longest)))
+}
+
 /// Returns the text of a wait, such as `sleeps 500.0 ms` or `waits 20.0 ms for child process make (71)`.
 fn awaited_object(of: &BlockedIn) -> String {
     match of.object {

@@ -41,7 +41,8 @@ pub struct Blocked {
     waiting: FxHashMap<u32, u64>,
     /// The end of each finished wait, in nanoseconds.
     ended: FxHashMap<WaitId, u64>,
-    stacks: Vec<BlockedStack>,
+    /// The captured stacks by process, then by the start of the wait in nanoseconds, then by arrival.
+    stacks: BTreeMap<(u32, u64, usize), BlockedStack>,
     /// The process id of each connection.
     processes: FxHashMap<ConnectionId, u32>,
 }
@@ -93,13 +94,17 @@ impl Blocked {
                     object,
                     name,
                 },
-            ) if self.stacks.len() < WAITS => self.stacks.push(BlockedStack {
-                pid: *pid,
-                wait: (*tid, *since_ns),
-                stack: *stack,
-                object: *object,
-                name: name.clone(),
-            }),
+            ) if self.stacks.len() < WAITS => {
+                let blocked = BlockedStack {
+                    pid: *pid,
+                    wait: (*tid, *since_ns),
+                    stack: *stack,
+                    object: *object,
+                    name: name.clone(),
+                };
+                self.stacks
+                    .insert((*pid, *since_ns, self.stacks.len()), blocked);
+            }
             _ => {}
         }
     }
@@ -121,7 +126,7 @@ impl Blocked {
 
     /// The waits in the middle of work that have ended, with their nanoseconds.
     fn in_work(&self) -> impl Iterator<Item = (&BlockedStack, u64)> {
-        let waits = self.stacks.iter().filter(|one| is_in_work(one.object));
+        let waits = self.stacks.values().filter(|one| one.object.is_in_work());
         waits.filter_map(|one| {
             let until = self.ended.get(&one.wait)?;
             Some((one, until - one.wait.1))
@@ -144,7 +149,7 @@ impl Blocked {
         names: &StackNames,
     ) -> Option<(String, f64)> {
         let mut locations = self.within(client, &[span], names).into_iter();
-        let longest = locations.find(|one| is_in_work(one.object))?;
+        let longest = locations.find(|one| one.object.is_in_work())?;
         Some((longest.location, longest.ms))
     }
 
@@ -162,16 +167,17 @@ impl Blocked {
         spans: &[(u64, u64)],
         names: &StackNames,
     ) -> Vec<BlockedIn> {
-        let process = self.processes.get(&client);
-        let first = spans.first().map_or(u64::MAX, |(from, _)| *from);
+        let (Some(process), Some((first, _))) = (self.processes.get(&client), spans.first()) else {
+            return Vec::new();
+        };
+        let first = first.saturating_sub(SHORTEST);
+        let last = spans.iter().map(|(_, to)| *to).fold(first, u64::max);
         let whole: u64 = spans
             .iter()
             .map(|(from, to)| to.saturating_sub(*from))
             .sum();
-        let of_process = self.stacks.iter().filter(|one| {
-            Some(&one.pid) == process && one.wait.1.saturating_add(SHORTEST) >= first
-        });
-        let waits = of_process.map(|one| {
+        let begun = (*process, first, 0)..=(*process, last, usize::MAX);
+        let waits = self.stacks.range(begun).map(|(_, one)| {
             let since = one.wait.1;
             let until = self.ended.get(&one.wait).copied().unwrap_or(u64::MAX);
             let part = |(from, to): &(u64, u64)| until.min(*to).saturating_sub(since.max(*from));
@@ -181,14 +187,6 @@ impl Blocked {
         locations.retain(|one| one.ms * 1e6 >= (whole / REPORTED) as f64);
         locations
     }
-}
-
-/// Returns false for kinds of waits that a client without work has too.
-fn is_in_work(object: BlockedOn) -> bool {
-    !matches!(
-        object,
-        BlockedOn::Events | BlockedOn::Socket | BlockedOn::Thread | BlockedOn::Other
-    )
 }
 
 fn locations<'a>(

@@ -109,7 +109,7 @@ pub struct Callers {
     /// The stacks of pending requests, if known.
     asked: FxHashMap<(ConnectionId, SequenceNumber), u32>,
     /// The first [`MET`] waits whose stacks are known.
-    met: Vec<Met>,
+    met: BTreeMap<(WaitId, usize), Met>,
     /// The number of all round trips.
     round_trips: u64,
     nanos: u64,
@@ -193,7 +193,8 @@ impl Callers {
             self.by_stack.entry(stack).or_default().add(wait);
         }
         if self.met.len() < MET {
-            self.met.push(Met { id, stack, wait });
+            self.met
+                .insert((id, self.met.len()), Met { id, stack, wait });
         }
     }
 }

@@ -149,7 +149,7 @@ impl Callers {
     /// the stacks.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackWaits> {
         let mut waits: BTreeMap<(ConnectionId, u32, Symbol), u64> = BTreeMap::new();
-        for met in &self.met {
+        for met in self.met.values() {
             let key = (met.id.0, names.first_alike(met.stack), met.wait.request);
             *waits.entry(key).or_default() += 1;
         }
@@ -173,8 +173,9 @@ impl Callers {
         stacks: &CodeStacks,
         name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Vec<CallerReport> {
-        let within = |met: &Met| met.id.0 == client && (from..=to).contains(&met.id.1);
-        self.of(within, stacks, name)
+        let until = ((client, to.max(from)), usize::MAX);
+        let within = self.met.range(((client, from), 0)..=until);
+        Self::of(within.map(|(_, met)| met), stacks, name)
     }
 
     /// The call sites at which a client waited for the replies to these requests; the longest waits first.
@@ -186,18 +187,17 @@ impl Callers {
         name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Vec<CallerReport> {
         let requests: HashSet<&SequenceNumber> = requests.iter().collect();
-        let is_one = |met: &Met| met.id.0 == client && requests.contains(&met.wait.sequence);
-        self.of(is_one, stacks, name)
+        let is_one = |met: &&Met| met.id.0 == client && requests.contains(&met.wait.sequence);
+        Self::of(self.met.values().filter(is_one), stacks, name)
     }
 
-    fn of(
-        &self,
-        wanted: impl Fn(&Met) -> bool,
+    fn of<'a>(
+        wanted: impl Iterator<Item = &'a Met>,
         stacks: &CodeStacks,
         mut name: impl FnMut(&StackFrame) -> Vec<FunctionReport>,
     ) -> Vec<CallerReport> {
         let mut waits: BTreeMap<u32, Waits> = BTreeMap::new();
-        for met in self.met.iter().filter(|met| wanted(met)) {
+        for met in wanted {
             waits.entry(met.stack).or_default().add(met.wait);
         }
         places(stacks.with(&waits), &mut name)

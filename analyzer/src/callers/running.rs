@@ -31,8 +31,8 @@ struct Sample {
 /// Collects the CPU samples of a recording.
 #[derive(Debug, Default)]
 pub struct Running {
-    /// The samples by time.
-    samples: Vec<Sample>,
+    /// The samples by time, then by arrival. Samples of different processors may arrive out of order.
+    samples: BTreeMap<(u64, usize), Sample>,
     /// True once any sample has arrived, even outside the analysed time range.
     any: bool,
     /// True if samples include time in the kernel.
@@ -131,29 +131,23 @@ impl Running {
                 },
             ) if self.samples.len() < SAMPLES => {
                 self.kernel = *kernel;
-                self.add(Sample {
+                self.any = true;
+                let sample = Sample {
                     pid: *pid,
                     at: *at_ns,
                     stack: *stack,
                     nanos: *ran_ns,
-                });
+                };
+                self.samples.insert((*at_ns, self.samples.len()), sample);
             }
             _ => {}
         }
     }
 
-    /// Inserts a sample in time order. Samples of different processors may arrive out of order.
-    fn add(&mut self, sample: Sample) {
-        self.any = true;
-        let later = self.samples.iter().rev();
-        let later = later.take_while(|one| one.at > sample.at).count();
-        self.samples.insert(self.samples.len() - later, sample);
-    }
-
     /// Removes the samples of clients that the user did not select.
     pub fn limit_to(&mut self, choice: &ClientChoice) {
         let processes = &self.processes;
-        self.samples.retain(|sample| {
+        self.samples.retain(|_, sample| {
             let mut clients = processes.iter();
             choice.is_all() || clients.any(|(id, pid)| *pid == sample.pid && choice.holds(*id))
         });
@@ -177,17 +171,17 @@ impl Running {
     /// The report on all samples. `by` is the key of the locations: `function`, `line` or `stack`. `names` has the
     /// functions of all stacks for the key `function`, otherwise one name for each stack. `None` without samples.
     pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
-        let nanos: u64 = self.samples.iter().map(|one| one.nanos).sum();
+        let nanos: u64 = self.samples.values().map(|one| one.nanos).sum();
         (!self.is_empty()).then(|| RunningReport {
             by: by.to_owned(),
             samples: self.samples.len() as u64,
             ran_ms: nanos as f64 / 1e6,
             kernel: self.kernel,
             places: match by {
-                "function" => functions(self.samples.iter(), names),
+                "function" => functions(self.samples.values(), names),
                 _ => {
                     let name = |stack| names.of(stack).unwrap_or_default().join(" < ");
-                    let stacks = sums(self.samples.iter(), names).into_iter();
+                    let stacks = sums(self.samples.values(), names).into_iter();
                     most_first(stacks.map(|(stack, nanos)| (name(stack), nanos)))
                 }
             },
@@ -205,17 +199,15 @@ impl Running {
         let Some(process) = self.processes.get(&client) else {
             return Vec::new();
         };
-        let first = self.samples.partition_point(|one| one.at < from);
-        let within = self.samples[first..].iter();
+        let within = self.samples.range((from, 0)..).map(|(_, one)| one);
         let within = within.take_while(|one| one.at <= to);
-        let of_process = within.filter(|one| one.pid == *process);
-        functions(of_process, names)
+        functions(within.filter(|one| one.pid == *process), names)
     }
 
     /// All samples, ordered by time.
     pub fn samples(&self) -> impl Iterator<Item = ClientSample> {
         let clients = first_connections(&self.processes);
-        self.samples.iter().filter_map(move |one| {
+        self.samples.values().filter_map(move |one| {
             Some(ClientSample {
                 client: *clients.get(&one.pid)?,
                 at: Timestamp::from_nanos(one.at),
@@ -227,7 +219,7 @@ impl Running {
 
     /// The CPU time by process and stack. `names` has the functions of the stacks.
     pub fn stacks(&self, names: &StackNames, summary: &TraceSummary) -> Vec<StackRun> {
-        let times = self.samples.iter();
+        let times = self.samples.values();
         let times = times.map(|one| (one.pid, one.stack, one.nanos));
         stack_runs(times, &self.processes, names, summary)
     }
