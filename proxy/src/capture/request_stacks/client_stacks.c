@@ -14,25 +14,23 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <time.h>
-#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -81,11 +79,9 @@ struct known {
     } returns[];
 };
 
-/* Where a stack begins: the place of a return address, and the address. That of a call which the kernel handed over is
- * at no place: the first one outwards is beyond. */
+/* Where a stack begins: the place of a return address, and the address. */
 struct place_of_call {
     uint64_t *at, pc;
-    int is_handed_over;
 };
 
 struct walk {
@@ -128,7 +124,7 @@ struct setup {
     uint32_t release, resource_id_base;
 };
 
-enum { CALLERS = 1 << 10, INITIAL = 256, REACH = 1 << 27 };
+enum { CALLERS = 1 << 10, INITIAL = 256, REACH = 1 << 27, CONNECTIONS = 64 };
 static void begin(void);
 
 /* glibc has pthread_atfork in no library that is shared; others have none of the rest. */
@@ -171,16 +167,19 @@ static int is_silent;
 static struct known *newest;
 /* The process whose thread learns a stack; a child has its parent's. */
 static int learner;
+/* True from the unloading of a library until its stacks are forgotten. */
+static int has_unloaded;
 /* This process, and its main thread. The program may have restricted its system calls unseen, so later there are few. */
 static int process;
+static int recorder; /* 0 where it is not known */
 static pthread_t main_thread;
 /* The number of threads that tell a stack. */
 static int inside;
 static __thread int busy __attribute__((tls_model("initial-exec")));
 
 /* The functions of the libraries that the program itself needs, and the addresses of all that was loaded with it. */
-enum { GET_REQUEST, SEND_REQUEST, GET_SETUP, REALS };
-static const char *const names[REALS] = {"_XGetRequest", "xcb_send_request_with_fds64", "xcb_get_setup"};
+enum { GET_REQUEST, SEND_REQUEST, GET_SETUP, GET_FD, REALS };
+static const char *const names[REALS] = {"_XGetRequest", "xcb_send_request_with_fds64", "xcb_get_setup", "xcb_get_file_descriptor"};
 static void *reals[REALS];
 static struct {
     uint64_t begin, end;
@@ -234,6 +233,7 @@ struct callee {
     void *caller, *(*get_request)(struct display *, uint8_t, size_t);
     uint64_t (*send_request)(void *, int, void *, const void *, unsigned, int *);
     const struct setup *(*get_setup)(void *);
+    int (*get_fd)(void *);
 };
 
 static struct callee *callees[CALLERS];
@@ -252,6 +252,7 @@ static inline const struct callee *callee_of(void *caller, int is_xlib, struct c
     else {
         room->send_request = real("libxcb.so.1", SEND_REQUEST, caller);
         room->get_setup = real("libxcb.so.1", GET_SETUP, caller);
+        room->get_fd = real("libxcb.so.1", GET_FD, caller);
     }
     /* Where another thread was earlier, the caller is looked for again the next time. */
     if ((one = malloc(sizeof *one))) {
@@ -301,6 +302,7 @@ static void begin(void)
         return;
     }
     process = getpid();
+    recorder = path && !strncmp(path, "/proc/", 6) ? atoi(path + 6) : 0;
     void *unwinder = path ? dlopen("libgcc_s.so.1", RTLD_LAZY) : 0;
     if (!unwinder)
         return;
@@ -569,15 +571,14 @@ static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *to)
     /* The library's own frames. */
     if (at < walk->from.at)
         return _URC_NO_REASON;
-    int is_first = walk->from.is_handed_over && at == walk->from.at;
     /* Without its place an address cannot be looked at again, nor on a coroutine's stack that may be freed: the stack ends early. */
-    if (walk->depth == DEPTH || (!is_first && (!is_own_stack((uint64_t)at) || *at != pc)))
+    if (walk->depth == DEPTH || !is_own_stack((uint64_t)at) || *at != pc)
         return _URC_END_OF_STACK;
     /* From a frame on that the last stack had, this one is the same: unwinding takes most of the time of a new stack. */
     const struct known *last = walk->last;
     while (last && walk->seen < last->depth && last->returns[walk->seen].at < at)
         walk->seen++;
-    int is_shared = !is_first && last && walk->seen < last->depth && last->returns[walk->seen].at == at
+    int is_shared = last && walk->seen < last->depth && last->returns[walk->seen].at == at
                     && last->depth - walk->seen <= DEPTH - (uint32_t)walk->depth && holds(last, walk->seen);
     for (; is_shared && walk->seen < last->depth; walk->seen++) {
         walk->at[walk->depth] = last->returns[walk->seen].at;
@@ -639,6 +640,28 @@ static uint64_t size_of_known(uint32_t depth)
     return sizeof(struct known) + sizeof((struct known *)0)->returns[0] * depth;
 }
 
+/* Forgets libraries that are no longer loaded, and the stacks with their addresses: other libraries may have them soon. A
+ * thread that learns a stack meanwhile does so afterwards, and no stack is known until then. */
+static void forget_unloaded(void)
+{
+    struct found found;
+    for (int i = 0; i < module_count; i++) {
+        if (!modules[i].map || map_of(modules[i].dynamic, &found) == modules[i].map)
+            continue;
+        uint64_t begin = modules[i].begin, end = modules[i].end ? modules[i].end : UINT64_MAX;
+        modules[i].map = 0;
+        modules[i].begin = modules[i].end = 0;
+        newest = 0;
+        for (uint64_t at = 0; at < known_used;) {
+            struct known *known = (void *)(known_memory + at);
+            at += size_of_known(known->depth);
+            for (uint32_t of = 0; of < known->depth; of++)
+                if (known->returns[of].value > begin && known->returns[of].value <= end)
+                    known->at = 0;
+        }
+    }
+}
+
 /* Unwinds a stack, and keeps the places of its return addresses. */
 static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
@@ -650,6 +673,8 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
         return 0;
     }
     uint64_t since = now();
+    if (__atomic_exchange_n(&has_unloaded, 0, __ATOMIC_ACQ_REL))
+        forget_unloaded();
     static struct walk walk;
     memset(&walk, 0, sizeof walk);
     walk.from = from, walk.last = newest && newest->thread == pthread_self() ? newest : 0;
@@ -665,8 +690,6 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
             known->returns[i].at = walk.at[i];
             known->returns[i].value = walk.pc[i];
         }
-        if (from.is_handed_over)
-            known->returns[0].at = &known->pc;
         __atomic_store_n(bucket, known, __ATOMIC_RELEASE);
     }
     __atomic_fetch_add(&shared->learned, now() - since, __ATOMIC_RELAXED);
@@ -679,7 +702,7 @@ static inline uint32_t stack_of(struct place_of_call from)
     uint64_t python = python_hash(), hash = (from.pc ^ (uint64_t)from.at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
     struct known **bucket = &buckets[hash >> 50];
     struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    for (int i = 0; known && i < CHAIN; i++, known = known->next)
+    for (int i = 0; known && !__atomic_load_n(&has_unloaded, __ATOMIC_ACQUIRE) && i < CHAIN; i++, known = known->next)
         if (known->at == from.at && known->pc == from.pc && known->python == python && known->thread == pthread_self()
             && holds(known, 0))
             return known->stack;
@@ -709,47 +732,44 @@ static inline void tell(uint32_t base, uint32_t sequence, uint32_t stack)
     __atomic_store_n(&request->turn, (uint32_t)(place / REQUESTS) + 1, __ATOMIC_RELEASE);
 }
 
-static inline void note(uint32_t base, uint32_t sequence, struct place_of_call from)
+/* Whether a connection is one to the recorder: another display gives the same resource ids. */
+static int is_to_recorder(int fd)
 {
-    uint32_t stack = stack_at(from);
+    struct ucred peer;
+    socklen_t length = sizeof peer;
+    int error = errno, is_known = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) && peer.pid > 0 && recorder > 0;
+    errno = error;
+    return !is_known || peer.pid == recorder;
+}
+
+static inline int is_recorded(int fd, uint32_t base)
+{
+    static struct {
+        int fd, is_recorded;
+        uint32_t base;
+    } known[CONNECTIONS];
+    typeof(known[0]) *one = &known[(uint32_t)fd % CONNECTIONS];
+    if (!one->base || one->fd != fd || one->base != base)
+        *one = (typeof(known[0])){fd, is_silent || is_to_recorder(fd), base};
+    return one->is_recorded;
+}
+
+static inline void note(int fd, uint32_t base, uint32_t sequence, struct place_of_call from)
+{
+    uint32_t stack = shared && is_recorded(fd, base) ? stack_at(from) : 0;
     if (stack)
         tell(base, sequence, stack);
 }
 
-/* Forgets libraries that are no longer loaded, and the stacks with their addresses: other libraries may have them soon. */
-static void forget_unloaded(void)
-{
-    struct found found;
-    int nobody = 0;
-    if (!shared || is_silent || !__atomic_compare_exchange_n(&learner, &nobody, process, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-        return;
-    for (int i = 0; i < module_count; i++) {
-        if (!modules[i].map || map_of(modules[i].dynamic, &found) == modules[i].map)
-            continue;
-        uint64_t begin = modules[i].begin, end = modules[i].end ? modules[i].end : UINT64_MAX;
-        modules[i].map = 0;
-        modules[i].begin = modules[i].end = 0;
-        newest = 0;
-        for (uint64_t at = 0; at < known_used;) {
-            struct known *known = (void *)(known_memory + at);
-            at += size_of_known(known->depth);
-            for (uint32_t of = 0; of < known->depth; of++)
-                if (known->returns[of].value > begin && known->returns[of].value <= end)
-                    known->at = 0;
-        }
-    }
-    __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
-}
-
 /* The place of the function's own return address. */
-#define CALLER ((struct place_of_call){RETURNS, *RETURNS, 0})
+#define CALLER ((struct place_of_call){RETURNS, *RETURNS})
 #define RETURNS ((uint64_t *)__builtin_dwarf_cfa() - 1)
 
 void *_XGetRequest(struct display *display, uint8_t type, size_t length)
 {
     struct callee room;
     void *request = callee_of(__builtin_return_address(0), 1, &room)->get_request(display, type, length);
-    note(display->resource_base, display->request, CALLER);
+    note(display->fd, display->resource_base, display->request, CALLER);
     return request;
 }
 
@@ -761,7 +781,7 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
     const struct setup *setup = callee->get_setup(c);
     /* The number of a request is 0 where the connection is broken. */
     if (sequence && setup)
-        note(setup->resource_id_base, sequence, CALLER);
+        note(callee->get_fd(c), setup->resource_id_base, sequence, CALLER);
     return sequence;
 }
 
@@ -771,7 +791,13 @@ int dlclose(void *library)
 {
     NEXT(dlclose);
     int error = next(library);
-    forget_unloaded();
+    int nobody = 0;
+    __atomic_store_n(&has_unloaded, 1, __ATOMIC_RELEASE);
+    if (shared && !is_silent && __atomic_compare_exchange_n(&learner, &nobody, process, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
+        if (__atomic_exchange_n(&has_unloaded, 0, __ATOMIC_ACQ_REL))
+            forget_unloaded();
+        __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
+    }
     return error;
 }
 

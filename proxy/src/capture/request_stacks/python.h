@@ -74,12 +74,22 @@ static inline uint64_t python_position(const char *frame)
     return layout->instructions ? (uint64_t)word(frame, layout->at) : *(const uint32_t *)(frame + layout->at);
 }
 
+/* The letters of a text, each of `kind` bytes. A text of a class that the program derived has its letters elsewhere: none. */
+static inline const char *python_letters(const char *text, uint64_t *count, uint32_t *kind)
+{
+    enum { LENGTH = 16, STATE = 32 }; /* PyASCIIObject */
+    uint32_t state = *(const uint32_t *)(text + STATE), is_compact = state >> 5 & 1, is_ascii = state >> 6 & 1;
+    *kind = state >> 2 & 7;
+    *count = is_compact ? (uint64_t)word(text, LENGTH) : 0;
+    return text + (is_ascii ? layout->text : layout->wide);
+}
+
 /* The length of a code's name, with its first and last letters. */
 static inline uint64_t python_name(const char *code)
 {
-    enum { LENGTH = 16 }; /* PyASCIIObject */
-    const char *name = word(code, layout->name), *text = name + layout->text;
-    uint64_t length = (uint64_t)word(name, LENGTH), first = 0, last = 0;
+    uint64_t length, first = 0, last = 0;
+    uint32_t kind;
+    const char *text = python_letters(word(code, layout->name), &length, &kind);
     memcpy(&first, text, length < 8 ? length : 8);
     if (length > 8)
         memcpy(&last, text + length - 8, 8);
@@ -140,9 +150,9 @@ static void python_read(struct python_stack *stack, const uint64_t *pc, int dept
 /* Writes a text as UTF-8. */
 static uint32_t python_text(const char *text, char *to, uint32_t room)
 {
-    uint32_t state = *(const uint32_t *)(text + 32), kind = state >> 2 & 7, length = 0;
-    const char *from = text + (state >> 6 & 1 ? layout->text : layout->wide);
-    uint64_t count = (uint64_t)word(text, 16);
+    uint32_t kind, length = 0;
+    uint64_t count;
+    const char *from = python_letters(text, &count, &kind);
     for (; count-- && length + 4 <= room; from += kind) {
         uint32_t letter = kind == 1 ? *(const uint8_t *)from : kind == 2 ? *(const uint16_t *)from : *(const uint32_t *)from;
         int more = letter < 0x80 ? 0 : letter < 0x800 ? 1 : letter < 0x10000 ? 2 : 3;
