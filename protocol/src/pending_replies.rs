@@ -112,18 +112,16 @@ impl PendingReplies {
     /// bits. `data` is the second byte of the reply. If no pending request matches, returns the sequence number that
     /// the bits represent, and `None`.
     pub(crate) fn reply(&mut self, low: u16, data: u8) -> (SequenceNumber, Option<RepliedRequest>) {
-        let newest = self.pending.back().map(|one| one.sequence);
         let mut number = self.forward(low, self.oldest());
-        while let Some(at) = number.filter(|at| newest.is_some_and(|newest| *at <= newest)) {
-            if self
-                .pending
-                .binary_search_by_key(&at, |one| one.sequence)
-                .is_ok()
-            {
-                self.reach(at);
-                return (at, self.answered(data));
+        while let Some(at) = number {
+            let next = self.pending.partition_point(|one| one.sequence < at);
+            match self.pending.get(next).map(|one| one.sequence) {
+                Some(pending) if pending == at => {
+                    self.reach(at);
+                    return (at, self.answered(data));
+                }
+                pending => number = pending.and_then(|pending| self.forward(low, pending)),
             }
-            number = self.forward(low, at.next());
         }
         (self.answer(low).unwrap_or_default(), None)
     }

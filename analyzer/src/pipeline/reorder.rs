@@ -4,7 +4,7 @@
 //! time. Messages of different connections may be out of order by some microseconds; messages of one connection are in
 //! order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use rustc_hash::FxHashMap;
 use x11prof_trace::{
@@ -28,6 +28,11 @@ const BATCHES: usize = 4;
 const MAX_BYTES: usize = 4 << 20;
 const MAX_RECORDS: usize = 1 << 14;
 const MAX_SWITCHES: usize = 1 << 16;
+/// A switch that would be inserted before more than this many later ones is a stray. The recorder reads the processors
+/// one after the other, so the switches of some milliseconds are out of order.
+const MOVED: usize = 1024;
+/// The maximum number of wakes of a process in a millisecond that are compared with the earlier messages.
+const MOST_WAKES: usize = 16;
 
 /// A record that arrives after later messages.
 #[derive(Debug)]
@@ -61,6 +66,8 @@ pub(crate) struct ReorderBuffer {
     /// Switches and waits, then handlers' times: by time, then by number, which is the order of arrival. Each kind
     /// nearly always arrives in order; the kinds mixed do not.
     reported: [VecDeque<(u64, u64, LateRecord)>; 2],
+    /// The late records that arrived after very many later ones, by time and number.
+    strays: BTreeMap<(u64, u64), LateRecord>,
     number: u64,
     /// The last switches of the latest batches, the oldest first.
     batches: VecDeque<u64>,
@@ -178,7 +185,8 @@ impl ReorderBuffer {
     /// The time by which the message at this index had arrived, because its client woke then.
     fn arrived_by(&mut self, at: usize) -> Option<u64> {
         let wakes = self.times.wakes_for(&self.records.get(at)?.record);
-        wakes.into_iter().find(|woke| self.set_earlier(at, *woke))
+        let mut wakes = wakes.into_iter().take(MOST_WAKES);
+        wakes.find(|woke| self.set_earlier(at, *woke))
     }
 
     /// Sets the times of all earlier messages than the one at this index to at most `time`, in nanoseconds: the server
@@ -246,7 +254,10 @@ impl ReorderBuffer {
         self.number += 1;
         let others = &mut self.reported[usize::from(matches!(reported, LateRecord::Handled(_)))];
         let place = place(others, time, |(other, ..)| *other);
-        others.insert(place, (time, self.number, reported));
+        match others.len() - place > MOVED {
+            true => _ = self.strays.insert((time, self.number), reported),
+            false => others.insert(place, (time, self.number, reported)),
+        }
     }
 
     fn known(&mut self, until: u64) {
@@ -317,24 +328,21 @@ impl ReorderBuffer {
     fn next_reported(&mut self, until: u64) -> Option<Record> {
         let (mut switches, mut times) = (Vec::new(), Vec::new());
         loop {
-            let full = self.reported.iter().map(VecDeque::len).sum::<usize>() > MAX_SWITCHES;
-            let is_due = |(time, _, reported): &mut (u64, u64, LateRecord)| {
+            let strays = self.strays.len();
+            let full =
+                self.reported.iter().map(VecDeque::len).sum::<usize>() + strays > MAX_SWITCHES;
+            let is_due = |time: u64, reported: &LateRecord| {
                 let alike = match reported {
                     LateRecord::Switch(_) => times.is_empty(),
                     LateRecord::Handled(_) => switches.is_empty(),
                     LateRecord::Waiting(_) => switches.is_empty() && times.is_empty(),
                 };
-                alike && (*time <= until || full)
+                alike && (time <= until || full)
             };
-            let turn = |reported: &&mut VecDeque<(u64, u64, LateRecord)>| {
-                let front = reported.front();
-                front.map_or((u64::MAX, u64::MAX), |(time, number, _)| (*time, *number))
-            };
-            let first = self.reported.iter_mut().min_by_key(turn);
-            match first.and_then(|reported| reported.pop_front_if(is_due)) {
-                Some((.., LateRecord::Switch(switch))) => switches.push(switch),
-                Some((.., LateRecord::Handled(time))) => times.push(time),
-                Some((.., LateRecord::Waiting(waiting))) => {
+            match self.pop_reported(is_due) {
+                Some(LateRecord::Switch(switch)) => switches.push(switch),
+                Some(LateRecord::Handled(time)) => times.push(time),
+                Some(LateRecord::Waiting(waiting)) => {
                     let since = Timestamp::from_nanos(waiting.since_ns);
                     return Some(Record::Control(since, Control::Waiting(waiting)));
                 }
@@ -344,6 +352,31 @@ impl ReorderBuffer {
         match switches.is_empty() {
             false => Some(Record::Schedule(switches)),
             true => (!times.is_empty()).then_some(Record::HandlerTimes(times)),
+        }
+    }
+
+    /// Removes and returns the first late record, if `is_due` returns true for its time in nanoseconds and the record.
+    fn pop_reported(
+        &mut self,
+        is_due: impl FnOnce(u64, &LateRecord) -> bool,
+    ) -> Option<LateRecord> {
+        let turn = |reported: &VecDeque<(u64, u64, LateRecord)>| {
+            let front = reported.front();
+            front.map_or((u64::MAX, u64::MAX), |(time, number, _)| (*time, *number))
+        };
+        let [switches, handled] = &mut self.reported;
+        let first = match turn(switches) <= turn(handled) {
+            true => switches,
+            false => handled,
+        };
+        match self.strays.first_entry() {
+            Some(stray) if *stray.key() < turn(first) => {
+                is_due(stray.key().0, stray.get()).then(|| stray.remove())
+            }
+            _ => {
+                let first = first.pop_front_if(|(time, _, record)| is_due(*time, record));
+                first.map(|(.., record)| record)
+            }
         }
     }
 }
@@ -442,6 +475,17 @@ mod tests {
     /// The batches after which everything earlier has arrived.
     fn later(from: u64) -> impl Iterator<Item = Record> {
         (0..BATCHES as u64 - 1).map(move |n| switches(&[from + n]))
+    }
+
+    #[test]
+    fn switches_that_are_far_out_of_order_are_sorted() {
+        let last = 2000;
+        let backwards: Vec<u64> = (1..=last).rev().collect();
+        let sorted: Vec<String> = (1..=last).map(|time| format!("s{time}")).collect();
+        let mut records = vec![switches(&backwards)];
+        records.extend((0..BATCHES as u64).map(|_| switches(&[last + 1])));
+        let order = order(records);
+        assert!(order.starts_with(&sorted.join(" ")), "{order}");
     }
 
     #[test]

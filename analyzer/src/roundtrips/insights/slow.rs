@@ -142,7 +142,9 @@ impl SlowReplies {
     fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
         let since = before.iter().filter_map(|(id, then)| {
             let now = self.clients.get(*id)?.sent;
-            let (requests, bytes) = (now.requests - then.requests, now.bytes - then.bytes);
+            // A later connection may have the same number.
+            let requests = now.requests.saturating_sub(then.requests);
+            let bytes = now.bytes.saturating_sub(then.bytes);
             (requests >= MANY || bytes >= LARGE).then_some((requests, *id))
         });
         since.max().map(|(_, id)| id)

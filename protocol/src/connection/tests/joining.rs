@@ -41,6 +41,26 @@ fn connection_resumes_at_a_checkpoint() {
 }
 
 #[test]
+fn reply_is_paired_across_a_large_gap_of_numbers() {
+    let mut desk = Desk::new();
+    let joint = ConnectionCheckpoint {
+        awaited: vec![(SequenceNumber(1), 43, 0)],
+        ..joint(1 << 44)
+    };
+    desk.connection.join(&joint, &desk.extensions);
+    desk.client(&GET_INPUT_FOCUS);
+    // Between the two pending requests there are 2^28 numbers with these bits.
+    desk.server(&reply(2));
+    desk.server(&reply(1));
+    let last = desk.said.last().expect("a message");
+    assert!(
+        last.contains(&format!("{}", (1_u64 << 44) + 1)),
+        "{:?}",
+        desk.said
+    );
+}
+
+#[test]
 fn resumed_connection_matches_the_whole_one() {
     let mut whole = Desk::open();
     whole.client(&NO_OPERATION);
