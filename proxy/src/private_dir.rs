@@ -1,6 +1,7 @@
 //! A directory that only this user can access, and that is removed at the end.
 
-use std::fs::{DirBuilder, File, OpenOptions, read_dir, remove_dir_all, remove_file};
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, read_dir, remove_dir_all, remove_file};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,8 @@ use crate::processes::signals::{ENDING, before_default};
 
 /// The prefix of all such directories' names.
 const PREFIX: &str = "x11prof-";
+/// The number of hexadecimal digits after the prefix.
+const DIGITS: usize = 16;
 /// The file in each directory that its owner holds a lock on. The kernel releases the lock however the owner ends.
 const LOCK: &str = "lock";
 /// A directory younger than this may not be locked yet, so it is kept.
@@ -70,7 +73,10 @@ impl PrivateDir {
     }
 
     fn new_in(base: &Path) -> io::Result<PrivateDir> {
-        let path = base.join(format!("{PREFIX}{:016x}", u64::from_ne_bytes(random()?)));
+        let path = base.join(format!(
+            "{PREFIX}{:0DIGITS$x}",
+            u64::from_ne_bytes(random()?)
+        ));
         own().push(path.clone());
         DirBuilder::new().mode(0o700).create(&path)?;
         let lock = OpenOptions::new()
@@ -157,11 +163,9 @@ pub(crate) fn all() -> Vec<PathBuf> {
         .flatten()
         .flatten()
     {
-        let ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
+        let ours = is_dir_name(&entry.file_name())
             // A link is not followed: its target may be any file.
-            && entry.path().symlink_metadata().is_ok_and(|about| {
-                about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0
-            });
+            && entry.path().symlink_metadata().is_ok_and(|about| is_private(&about));
         if ours && !found.contains(&entry.path()) {
             found.push(entry.path());
         }
@@ -169,12 +173,23 @@ pub(crate) fn all() -> Vec<PathBuf> {
     found
 }
 
+/// True if a private directory may have this name.
+fn is_dir_name(name: &OsStr) -> bool {
+    let digits = name.to_str().and_then(|name| name.strip_prefix(PREFIX));
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
+    })
+}
+
+/// True for a directory that only this user can access.
+fn is_private(about: &Metadata) -> bool {
+    about.is_dir() && about.uid() == geteuid().as_raw() && about.mode() & 0o077 == 0
+}
+
 /// Removes this user's directories in `base` whose locks are free and that are older than `young`.
 fn remove_dead(base: &Path, young: Duration) {
     let Ok(entries) = read_dir(base) else { return };
     for entry in entries.flatten() {
-        let name = entry.file_name();
-        let Some(name) = name.to_str() else { continue };
         // A link is not followed: its target may be any file.
         let Ok(about) = entry.path().symlink_metadata() else {
             continue;
@@ -182,8 +197,8 @@ fn remove_dead(base: &Path, young: Duration) {
         let old = about
             .modified()
             .is_ok_and(|at| at.elapsed().is_ok_and(|age| age >= young));
-        let ours = name.starts_with(PREFIX) && about.is_dir();
-        if ours && old && about.uid() == geteuid().as_raw() && is_dead(&entry.path()) {
+        let ours = is_dir_name(&entry.file_name()) && is_private(&about);
+        if ours && old && is_dead(&entry.path()) {
             let _ = remove(&entry.path());
         }
     }
@@ -323,6 +338,7 @@ mod tests {
         std::mem::forget(dead);
         let other = base.path().join("x11prof-of-somebody");
         std::fs::create_dir(&other).unwrap();
+        std::fs::write(other.join(LOCK), "").unwrap();
         let link = base.path().join("x11prof-link");
         std::os::unix::fs::symlink(&dead_path, &link).unwrap();
         remove_dead(base.path(), YOUNG);

@@ -236,7 +236,7 @@ impl Kept {
         // The first unused number. Another recorder may write a ring of the same name at the same time.
         let mut paths = (self.rung.files.len() + 1..)
             .map(|number| numbered(&self.options.output, number))
-            .filter(|path| !path.exists())
+            .filter(|path| path.symlink_metadata().is_err())
             .peekable();
         let first = paths.peek().cloned().unwrap_or_default();
         let written = AtomicFile::begin(&first, Access::Private)

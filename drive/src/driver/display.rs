@@ -1,6 +1,6 @@
 //! The driver's connection to the display: it finds windows, sets the focus, and sends input through XTEST.
 
-use std::cell::LazyCell;
+use std::cell::{Cell, LazyCell};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +30,8 @@ use crate::action::{Place, WindowName};
 
 /// Maximum depth, below the children of the root window, of the search for clients' windows in window managers' frames.
 const DEPTH: usize = 4;
+/// Maximum number of windows that a search looks at.
+const MOST_WINDOWS: usize = 10_000;
 /// Maximum number of windows around a window that are looked at. A faulty server may name a window as its own parent.
 const MOST_PARENTS: usize = 1000;
 /// Maximum length of a property that the driver reads, in words of 4 bytes.
@@ -64,6 +66,21 @@ pub(super) struct Display {
 /// The first resource ids of the program's clients; `None` if all clients may be the program.
 type OwnClients<'a> =
     LazyCell<Option<HashSet<u32>>, Box<dyn FnOnce() -> Option<HashSet<u32>> + 'a>>;
+
+/// The state of a search for windows.
+struct Search<'a> {
+    own: OwnClients<'a>,
+    /// The number of windows that the search may still look at.
+    left: Cell<usize>,
+}
+
+impl Search<'_> {
+    /// Counts a window. Returns false if the search has looked at too many.
+    fn goes_on(&self) -> bool {
+        self.left.set(self.left.get().saturating_sub(1));
+        self.left.get() > 0
+    }
+}
 
 /// A visible window of a client.
 #[derive(Debug, Clone)]
@@ -155,10 +172,10 @@ impl Display {
         Some(own.map(|(first, _)| first).collect())
     }
 
-    /// True if the window belongs to one of the clients `own`.
-    fn is_of(&self, own: &OwnClients<'_>, window: Window) -> bool {
+    /// True if the window belongs to one of the program's clients.
+    fn is_of(&self, search: &Search<'_>, window: Window) -> bool {
         let first = window & !self.x.setup().resource_id_mask;
-        own.as_ref().is_none_or(|own| own.contains(&first))
+        search.own.as_ref().is_none_or(|own| own.contains(&first))
     }
 
     /// The id of the process whose client owns the window (X-Resource, "QueryClientIds"). `None` if the server does
@@ -216,13 +233,20 @@ impl Display {
             }
         }
         self.x.ungrab_pointer(x11rb::CURRENT_TIME).map_err(gone)?;
-        self.client_window(over.unwrap_or(x11rb::NONE))
+        match over {
+            Some(window) if window != x11rb::NONE => self.client_window(window),
+            _ => Err(DriveError::Display(
+                "has no program's window where you clicked".to_owned(),
+            )),
+        }
     }
 
     /// Returns the topmost client window that is `id`, contains `id`, or is inside `id` (a window manager's frame).
     /// Fails if there is none.
     pub(super) fn client_window(&self, id: Window) -> Result<Window, DriveError> {
-        for window in self.windows()?.iter().rev() {
+        // Every window is inside of the root window.
+        let is_window = id > 1 && id != self.screen.root;
+        for window in self.windows()?.iter().rev().filter(|_| is_window) {
             if self.is_in(id, window.id)? || self.is_in(window.id, id)? {
                 return Ok(window.id);
             }
@@ -247,8 +271,11 @@ impl Display {
     pub(super) fn windows(&self) -> Result<Vec<ClientWindow>, DriveError> {
         let mut found = Vec::new();
         // The recorder's list is read only if there is a window.
-        let own = LazyCell::new(Box::new(|| self.own_clients()) as Box<dyn FnOnce() -> _>);
-        self.search(self.screen.root, 0, &own, &mut found)?;
+        let search = Search {
+            own: LazyCell::new(Box::new(|| self.own_clients())),
+            left: Cell::new(MOST_WINDOWS),
+        };
+        self.search(self.screen.root, 0, &search, &mut found)?;
         Ok(found)
     }
 
@@ -256,13 +283,16 @@ impl Display {
         &self,
         window: Window,
         depth: usize,
-        own: &OwnClients<'_>,
+        search: &Search<'_>,
         found: &mut Vec<ClientWindow>,
     ) -> Result<(), DriveError> {
         let Some(tree) = ask!(self.x.query_tree(window)) else {
             return Ok(());
         };
         for child in tree.children {
+            if !search.goes_on() {
+                break;
+            }
             let of = ask!(self.x.get_window_attributes(child));
             let of = of.filter(|of| of.map_state == MapState::VIEWABLE);
             let Some(of) = of.filter(|_| !self.before.contains(&child)) else {
@@ -279,7 +309,7 @@ impl Display {
                 None => self.text(child, AtomEnum::WM_NAME.into())?,
             };
             if class.is_some() || title.is_some() {
-                if !self.is_of(own, child) {
+                if !self.is_of(search, child) {
                     continue;
                 }
                 let class = class.unwrap_or_default().to_owned();
@@ -292,12 +322,12 @@ impl Display {
             }
             let known = found.len();
             if depth < DEPTH {
-                self.search(child, depth + 1, own, found)?;
+                self.search(child, depth + 1, search, found)?;
             }
             if depth == 0
                 && found.len() == known
                 && !of.override_redirect
-                && self.has_own(child, depth, own)?
+                && self.has_own(child, depth, search)?
             {
                 let class = String::new();
                 found.push(ClientWindow {
@@ -310,22 +340,22 @@ impl Display {
         Ok(())
     }
 
-    /// True if the window or a window inside it belongs to one of the clients `own`.
+    /// True if the window or a window inside it belongs to one of the program's clients.
     fn has_own(
         &self,
         window: Window,
         depth: usize,
-        own: &OwnClients<'_>,
+        search: &Search<'_>,
     ) -> Result<bool, DriveError> {
-        if self.is_of(own, window) {
+        if self.is_of(search, window) {
             return Ok(true);
         }
-        let tree = match depth < DEPTH {
+        let tree = match depth < DEPTH && search.goes_on() {
             true => ask!(self.x.query_tree(window)),
             false => None,
         };
         for child in tree.into_iter().flat_map(|tree| tree.children) {
-            if self.has_own(child, depth + 1, own)? {
+            if self.has_own(child, depth + 1, search)? {
                 return Ok(true);
             }
         }

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -107,7 +108,7 @@ impl Program {
         for pid in self.all() {
             for thread in threads(pid) {
                 let of = format!("/proc/{pid}/task/{thread}");
-                let text = |file| fs::read_to_string(format!("{of}/{file}")).unwrap_or_default();
+                let text = |file| read_proc(format!("{of}/{file}")).unwrap_or_default();
                 let ran = text("schedstat");
                 let ran = ran.split(' ').next().and_then(|ns| ns.parse::<u64>().ok());
                 activity.run_ns = activity.run_ns.wrapping_add(ran.unwrap_or(0));
@@ -204,9 +205,15 @@ fn state(folder: &str) -> Option<char> {
     stat(folder)?.chars().next()
 }
 
+/// The text of a file of `/proc`. Names need not be UTF-8: the kernel cuts them after 15 bytes, perhaps within a letter.
+fn read_proc(path: impl AsRef<Path>) -> Option<String> {
+    let bytes = fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The fields from the state on of the process or thread with this folder (proc(5), "stat").
 fn stat(folder: &str) -> Option<String> {
-    let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+    let stat = read_proc(format!("{folder}/stat"))?;
     // The name before them may contain any characters in parentheses.
     stat.rsplit_once(") ").map(|(_, rest)| rest.to_owned())
 }

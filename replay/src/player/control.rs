@@ -18,10 +18,10 @@ use x11rb_protocol::protocol::render::{
 use x11rb_protocol::protocol::xproto::{
     BUTTON_PRESS_EVENT, BUTTON_RELEASE_EVENT, EventMask, GetImageReply, GetImageRequest,
     GetInputFocusReply, GetInputFocusRequest, GetKeyboardMappingReply, GetKeyboardMappingRequest,
-    GetWindowAttributesReply, GetWindowAttributesRequest, ImageFormat, InternAtomReply,
-    InternAtomRequest, KEY_PRESS_EVENT, KEY_RELEASE_EVENT, QueryExtensionReply,
-    QueryExtensionRequest, QueryKeymapReply, QueryKeymapRequest, QueryPointerReply,
-    QueryPointerRequest, Screen, Setup,
+    GetPointerMappingReply, GetPointerMappingRequest, GetWindowAttributesReply,
+    GetWindowAttributesRequest, ImageFormat, InternAtomReply, InternAtomRequest, KEY_PRESS_EVENT,
+    KEY_RELEASE_EVENT, QueryExtensionReply, QueryExtensionRequest, QueryKeymapReply,
+    QueryKeymapRequest, QueryPointerReply, QueryPointerRequest, Screen, Setup,
 };
 use x11rb_protocol::protocol::xtest::FakeInputRequest;
 use x11rb_protocol::x11_utils::{Request, TryParse};
@@ -269,7 +269,10 @@ impl Control {
         let keys = (0..=u8::MAX).filter(is_down);
         let keys = keys.map(|key| (KEY_RELEASE_EVENT, key));
         let mask = u16::from(pointer.mask);
-        let buttons = (1..=5).filter(|button| mask >> (7 + button) & 1 != 0);
+        // The mask has no bits for further buttons. The server ignores the release of a button that is not pressed.
+        let mapping: GetPointerMappingReply = self.one(GetPointerMappingRequest, 0)?;
+        let most = u8::try_from(mapping.map.len()).unwrap_or(u8::MAX);
+        let buttons = (1..=most).filter(|button| *button > 5 || mask >> (7 + button) & 1 != 0);
         let buttons = buttons.map(|button| (BUTTON_RELEASE_EVENT, button));
         for (kind, detail) in keys.chain(buttons) {
             self.fake(kind, detail, (0, 0))?;

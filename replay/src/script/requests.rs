@@ -111,8 +111,10 @@ pub(super) fn changes_display(
         _ if SETTINGS.split(' ').any(|one| one == name) => true,
         _ if deletes => of_root || !extension.is_empty(),
         "" if name == "ChangeWindowAttributes" => of_root && word(8) & !EVENT_MASK != 0,
-        // Focus set to None or PointerRoot remains after the client has ended.
-        "" if name == "SetInputFocus" => of_root || word(4) <= LAST_CONSTANT,
+        // Focus set to None or PointerRoot remains after the client has ended, and so does None to which it reverts.
+        "" if name == "SetInputFocus" => {
+            of_root || word(4) <= LAST_CONSTANT || request.bytes.get(1) == Some(&0)
+        }
         // Destinations 0 and 1 are the window under the pointer and the window with the focus. A window manager obeys
         // events that are sent to the root window or propagate to it.
         "" if request.major == SEND_EVENT => {

@@ -275,7 +275,9 @@ fn requests_that_outlive_the_client_are_left_out_on_a_display_in_use() {
         // GrabServer; SetInputFocus to no window.
         (request(36, 0, &[]), true),
         (request(42, 0, &[0, 0]), true),
-        (request(42, 0, &[OWN, 0]), false),
+        (request(42, 2, &[OWN, 0]), false),
+        // The focus reverts to no window.
+        (request(42, 0, &[OWN, 0]), true),
     ] {
         let (left_out, _) = shared(&request(133, 0, &[]), &bytes);
         assert_eq!(
