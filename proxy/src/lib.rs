@@ -44,7 +44,9 @@ pub use private_dir::PrivateDir;
 pub use processes::child::end_with_this_process;
 pub use processes::cpu_clock::cpu_time;
 pub use processes::process_info::{cpu_model, cpus, kernel};
-pub use processes::signals::{before_default, note_handled_signals, received_signal};
+pub use processes::signals::{
+    before_default, note_handled_signals, received_signal, takes_interrupts,
+};
 pub use record::record;
 pub use recorder::record_filter::{MakeFilter, RecordFilter};
 pub use recorder::record_queue::DEFAULT_QUEUE_BYTES;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use signal_hook::consts::SIGTERM;
 use x11prof_proxy::{
     AttachOptions, DEFAULT_QUEUE_BYTES, MakeFilter, Notice, RecordConfig, RecordError, Recorded,
-    Rewrite, Stacks, Target, received_signal, record,
+    Rewrite, Stacks, Target, received_signal, record, takes_interrupts,
 };
 use x11prof_views::units::{bytes, counted};
 
@@ -243,8 +243,10 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
             said
         }),
         Notice::Attached { display, clients } => Some(format!(
-            "recording the {} of display {display}; Ctrl-C ends it",
-            counted(u64::from(*clients), "client")
+            "recording the {} of display {display}; {} ends it",
+            counted(u64::from(*clients), "client"),
+            // A shell's script starts programs in the background with SIGINT ignored.
+            ["Ctrl-C", "SIGTERM"][usize::from(!takes_interrupts())]
         )),
         Notice::StillConnected { clients, over } => {
             let client = |(pid, name): &(u32, String)| format!("{name} ({pid})");

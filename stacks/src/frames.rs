@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,6 +14,7 @@ use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
 use crate::frame_pointer;
 use crate::memory::{self, Mapping, Mappings};
+use crate::regular_file::open_regular;
 use crate::tables::{Bytes, Tables, section};
 use crate::waiter::StackCopy;
 
@@ -253,7 +255,7 @@ impl Unwinder {
         let file = if mapping.path.starts_with('/') {
             // Opened below the process's root directory, because the process may be in a container.
             let inside = format!("/proc/{}/root{}", self.pid, mapping.path);
-            let file = File::open(inside).ok();
+            let file = open_regular(Path::new(&inside)).ok();
             file.and_then(|file| add_module(parts, mapping, &ReadCache::new(file)))
         } else if mapping.path == "[vdso]" {
             let length = usize::try_from(mapping.range.end - mapping.range.start).ok()?;

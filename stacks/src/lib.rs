@@ -34,7 +34,7 @@ pub mod fuzzing {
 
 pub use names::{Names, SYMBOL_READER};
 pub use program::program;
-pub use regular_file::open_regular;
+pub use regular_file::{open_regular, read_proc};
 pub use sandbox::allow_only_reading;
 pub use symbols::{Function, Functions, serve_symbols};
 pub use waiter::{StackCopy, Waiter};

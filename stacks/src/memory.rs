@@ -5,6 +5,8 @@ use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
+use crate::regular_file::read_proc;
+
 /// A range of a process's memory that contains code.
 #[derive(Debug)]
 pub(crate) struct Mapping {
@@ -21,7 +23,7 @@ pub(crate) struct Mappings(Vec<Mapping>);
 
 impl Mappings {
     pub(crate) fn of(pid: u32) -> io::Result<Mappings> {
-        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps"))?;
+        let maps = read_proc(format!("/proc/{pid}/maps"))?;
         Ok(Mappings(maps.lines().filter_map(executable).collect()))
     }
 

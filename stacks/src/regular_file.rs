@@ -27,3 +27,13 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
         false => Err(irregular()),
     }
 }
+
+/// Reads a file of `/proc` as text. Names of processes and files need not be UTF-8: the kernel cuts the name of a process
+/// after 15 bytes, perhaps within a letter.
+///
+/// # Errors
+/// Fails if the file cannot be read.
+pub fn read_proc(path: impl AsRef<Path>) -> io::Result<String> {
+    let bytes = std::fs::read(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -3,6 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 
+use x11prof_stacks::read_proc;
 use x11prof_trace::{BlockedOn, SystemCall};
 
 /// The number of bytes to read for the name of a file.
@@ -101,7 +102,7 @@ fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
         return BlockedObject::new(BlockedOn::Thread, None);
     };
     let thread = |tid: u32| {
-        let name = fs::read_to_string(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+        let name = read_proc(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
         Some(format!("{} ({tid})", name.trim_end()))
     };
     let holder = || number(memory, address.saturating_add(OWNER)).and_then(thread);
@@ -118,11 +119,11 @@ fn lock(pid: u32, memory: &File, arguments: &[u64]) -> BlockedObject {
 
 /// The child process with the id `number` that process `pid` waits for, or one of its children if `number` is `None`.
 fn child(pid: u32, number: Option<u32>) -> BlockedObject {
-    let listed = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let listed = read_proc(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     let mut children = listed.split_ascii_whitespace();
     let number = number.or_else(|| children.next()?.parse().ok());
     let process = number.and_then(|number| {
-        let name = fs::read_to_string(format!("/proc/{number}/comm")).ok()?;
+        let name = read_proc(format!("/proc/{number}/comm")).ok()?;
         Some(format!("{} ({number})", name.trim_end()))
     });
     BlockedObject::new(BlockedOn::Child, process)

@@ -10,6 +10,7 @@ use rustix::fs::fstat;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
 };
+use x11prof_stacks::read_proc;
 use x11prof_trace::WaitPeer;
 
 /// The maximum number of sockets and pipes in the table. A full table is emptied.
@@ -54,7 +55,7 @@ impl Peers {
                 found?
             }
         };
-        let stat = fs::read_to_string(format!("/proc/{peer}/stat")).ok()?;
+        let stat = read_proc(format!("/proc/{peer}/stat")).ok()?;
         // PID (NAME) STATE: the name may contain parentheses (proc_pid_stat(5)).
         let (head, rest) = stat.rsplit_once(')')?;
         let (_, name) = head.split_once('(')?;

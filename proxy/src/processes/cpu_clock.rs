@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use x11prof_stacks::read_proc;
 use x11prof_trace::CpuTime;
 
 /// Reads a process's CPU time and context switches. `None` if the process has ended and was reaped, or if it belongs to
@@ -47,7 +48,7 @@ fn switches(pid: u32) -> Option<(u64, u64)> {
     let mut sum = (0, 0);
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
         // A thread may have ended in the meantime.
-        let Ok(status) = fs::read_to_string(task.ok()?.path().join("status")) else {
+        let Ok(status) = read_proc(task.ok()?.path().join("status")) else {
             continue;
         };
         let (voluntary, involuntary) = in_status(&status)?;

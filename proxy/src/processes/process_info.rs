@@ -5,6 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 
+use x11prof_stacks::read_proc;
+
 use crate::clock;
 
 /// The maximum length of a recorded command line in bytes.
@@ -63,7 +65,7 @@ fn started(pid: u32) -> Option<u64> {
 
 /// A field of `/proc/PID/stat` that follows the name, with the number that proc_pid_stat(5) gives it.
 fn stat_field(pid: u32, number: usize) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = read_proc(format!("/proc/{pid}/stat")).ok()?;
     // The name, field 2, is in parentheses and may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let field = fields

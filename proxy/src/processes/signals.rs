@@ -115,6 +115,11 @@ pub(crate) fn not_ignored() -> Vec<i32> {
     signals.filter(|one| !ignored.contains(one)).collect()
 }
 
+/// True unless the process ignores SIGINT.
+pub fn takes_interrupts() -> bool {
+    !ignored().contains(&SIGINT)
+}
+
 /// The signals among [`ENDING`] that the process ignores; none without /proc.
 fn ignored() -> Vec<i32> {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
