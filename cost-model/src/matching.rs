@@ -29,16 +29,16 @@ use Likeness::{Differs, Equal, Unknown};
 type Likenesses = [Likeness; 5];
 
 /// The candidate that best matches the identity `server` on the machine `host`. If several candidates match equally
-/// well, returns the first of those that were calibrated best. `None` without candidates. The candidate may be from another machine.
+/// well, returns the first one that was calibrated by handler times, or else the first. `None` without candidates. The candidate may be from another machine.
 pub fn best_match<'a>(
     candidates: impl IntoIterator<Item = &'a ServerParameters>,
     server: &ServerIdentity,
     host: &Host,
 ) -> Option<Match<'a>> {
-    let mut best: Option<((Likenesses, u8), &ServerParameters)> = None;
+    let mut best: Option<((Likenesses, bool), &ServerParameters)> = None;
     for candidate in candidates {
         let likeness = compare(&candidate.server, &candidate.host, server, host);
-        let rank = (likeness, candidate.method.rank());
+        let rank = (likeness, candidate.method.is_by_handlers());
         if best.is_none_or(|(known, _)| rank > known) {
             best = Some((rank, candidate));
         }

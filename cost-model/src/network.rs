@@ -151,9 +151,10 @@ impl Network {
             });
         }
         let Some((speed, rtt)) = text.split_once(',') else {
+            let why = quantity(text.trim(), &SPEEDS).map(|_| ": its round-trip time is missing");
             return Err(NetworkError {
                 text: text.to_owned(),
-                why: String::new(),
+                why: why.unwrap_or_default().to_owned(),
             });
         };
         let bytes_per_second = match speed.trim() {
@@ -163,7 +164,9 @@ impl Network {
                 Some(_) => return Err(error("the slowest speed is 0.001B/s".into())),
                 None => {
                     let units = "B/s, KB/s, MB/s, GB/s, kbit/s, Mbit/s or Gbit/s";
-                    return Err(error(format!("'{speed}' is no speed in {units}")));
+                    return Err(error(format!(
+                        "'{speed}' is neither a speed in {units} nor, for `record`, a file of a link"
+                    )));
                 }
             },
         };

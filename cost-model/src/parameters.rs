@@ -124,10 +124,9 @@ impl Method {
         }
     }
 
-    /// The rank of the method among others, the best the highest: handler times before loops, a full calibration before a
-    /// quick one.
-    pub(crate) fn rank(&self) -> u8 {
-        2 * u8::from(self.way() == "handler times") + u8::from(!self.is_quick())
+    /// True if the server timed its request handlers, which is more exact than loops.
+    pub(crate) fn is_by_handlers(&self) -> bool {
+        self.way() == "handler times"
     }
 
     /// True if the notes show that the calibration was made with `--quick`.

@@ -63,6 +63,8 @@ pub(crate) struct ClientState {
     outstanding: VecDeque<(SequenceNumber, Symbol)>,
     /// True if the client has sent a part of a request. If it does not run, it waits until it can write the rest.
     writes: bool,
+    /// True if the latest requests drew on a window, and then only synchronised with the server (XSync).
+    synchronises: bool,
     /// The time at which the client began to wait for the pending replies, in nanoseconds.
     requested_at: u64,
     /// The first and the last drawing request that the server may not have handled yet.
@@ -148,6 +150,7 @@ impl ClientState {
             thread: Thread::Unknown,
             outstanding: VecDeque::new(),
             writes: false,
+            synchronises: false,
             requested_at: time,
             undrawn: None,
             answered: None,

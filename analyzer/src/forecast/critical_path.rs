@@ -62,6 +62,13 @@ pub(super) fn critical_path(
         counted: BTreeSet::new(),
         left: LOOKS * (recorded.writes.len() + recorded.reads.len()),
     };
+    if let Moment::Write(id) = end
+        && recorded.counts_until.is_some()
+    {
+        let write = times.writes[id];
+        let latency = link.map_or(0, |link| link.latency());
+        walk.add_line(end, write.start, write.arrived.saturating_sub(latency));
+    }
     let mut at = Some(end);
     while let Some(moment) = at.filter(|moment| counts(*moment)) {
         at = match moment {

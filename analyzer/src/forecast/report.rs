@@ -263,7 +263,9 @@ impl Forecasts {
     }
 
     fn length(&self, times: &Simulated) -> u64 {
-        let end = times.end.map_or(0, |end| times.time(end));
+        let end = times
+            .end
+            .map_or(0, |end| times.end_time(&self.recorded, end));
         end.saturating_sub(self.recorded.first)
     }
 

@@ -74,6 +74,15 @@ impl Simulated {
             Moment::Read(id) => self.reads[id].delivered,
         }
     }
+
+    /// The time at which a write or read ends the recording, in nanoseconds. A part of the recording, such as a start-up,
+    /// ends when the server has received its last bytes.
+    pub(super) fn end_time(&self, recorded: &Recorded, moment: Moment) -> u64 {
+        match moment {
+            Moment::Write(id) if recorded.counts_until.is_some() => self.writes[id].arrived,
+            moment => self.time(moment),
+        }
+    }
 }
 
 struct Simulation<'a> {
@@ -116,7 +125,8 @@ pub(super) fn simulate(
         }
     }
     let mut times = simulation.times;
-    times.end = recorded.ends().max_by_key(|moment| times.time(*moment));
+    let end_time = |moment: &Moment| times.end_time(recorded, *moment);
+    times.end = recorded.ends().max_by_key(end_time);
     times
 }
 

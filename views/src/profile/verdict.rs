@@ -8,7 +8,7 @@ use super::scales::scaled_text;
 use crate::link;
 use crate::page::Page;
 use crate::plain::plain;
-use crate::roundtrips::{cause_words, network};
+use crate::roundtrips::{cause_words, network, never_came};
 use crate::stalls;
 use crate::units::{counted, duration, share};
 
@@ -21,6 +21,7 @@ const LEAST_PERCENT: f64 = 1.0;
 
 pub(super) fn verdict(report: &ProfileReport, page: &Page) -> String {
     let mut lines = vec![recorded(report)];
+    lines.extend(report.forecast.as_ref().and_then(never_came));
     lines.extend(start_up(report));
     let slowest = report.slowest_action.as_ref();
     lines.extend(slowest.map(|action| plain(action).into_owned()));

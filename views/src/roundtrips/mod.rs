@@ -8,7 +8,9 @@ use x11prof_analyzer::RoundTripsReport;
 
 use crate::csv_tables;
 pub use text::text;
-pub(crate) use text::{cause_words, heading, line, network, sentence, suggestions, verdict};
+pub(crate) use text::{
+    cause_words, heading, line, network, never_came, sentence, suggestions, verdict,
+};
 
 /// A line of the table.
 #[derive(Serialize)]

@@ -15,6 +15,8 @@ use crate::episodes::thread::Thread;
 use crate::episodes::timeline_event::{Arrival, Delivery, SentRequests, Wait};
 use crate::threads::delays::{BRIEF, HANDED_ON_WITHIN};
 
+/// The request with which libX11 and libxcb synchronise with the server.
+const SYNCHRONISATION: &str = "GetInputFocus";
 /// Maximum number of requests of a client with a pending reply.
 const MAX_OUTSTANDING: usize = 4096;
 
@@ -333,6 +335,8 @@ impl ClientState {
         }
         self.arrives = sent.arrived_at;
         self.writes = sent.is_unfinished;
+        let asks_only_for = |name| matches!(&*sent.questions, [(_, only)] if only.as_str() == name);
+        self.synchronises = sent.draws && asks_only_for(SYNCHRONISATION);
         if !self.is_idle_at_server() {
             return position;
         }

@@ -146,6 +146,8 @@ impl ClientState {
         *known = joint.wait;
         match joint.wait {
             None => {}
+            // A client that waits for a reply leaves events unread.
+            Some(Wait::Poll) if asks => {}
             // With data to read, the client would not have waited for long.
             Some(Wait::Poll) => self.has_read(blocked, 0),
             Some(Wait::File) => {
@@ -223,6 +225,12 @@ impl ClientState {
         if self.awaits() {
             self.mid_way = false;
             return self.wakes_waiting(time, since, fed);
+        }
+        if std::mem::take(&mut self.synchronises) && !self.waiting.is_empty() {
+            // The response is complete, and the client reads the next event.
+            self.close();
+            self.busy_from = None;
+            return self.begin(time);
         }
         // A client that handled nothing when it was stopped handles nothing now.
         let idle = self.open.as_ref().is_none_or(|open| !open.counts());

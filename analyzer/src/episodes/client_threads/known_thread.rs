@@ -158,6 +158,12 @@ impl KnownThread {
         asleep >= TURNS && seen(false).saturating_mul(SELDOM) <= asleep
     }
 
+    /// True for a wait for a condition without a time limit that events have ended before, as the event loop of Tk waits.
+    fn events_end(&self, place: Place) -> bool {
+        let mut places = self.places.iter();
+        place.timed == Some(false) && places.any(|one| one.place == place && one.wakeups > 0)
+    }
+
     /// True if events have woken the thread from a wait at `place`: such a wait is for work.
     pub(super) fn proven(&self, place: Place) -> bool {
         // Events do not wake a sleep.
@@ -190,7 +196,7 @@ impl KnownThread {
             Wait::Sleep if !self.waits => (Wait::Poll, true),
             Wait::Sleep => (Wait::Sleep, false),
             // A thread that waits for X in poll waits there only for work.
-            busy if sole && self.polls => (busy, false),
+            busy if sole && self.polls && !self.events_end(place) => (busy, false),
             _ => (Wait::Poll, true),
         };
         CommonWait {

@@ -3,6 +3,7 @@
 use super::*;
 use SwitchKind::{Blocked, In};
 
+use super::starting::{WINDOW, create_window};
 use crate::episodes::episode::Unsure;
 use x11prof_trace::{Direction, Existing, ExistingClient};
 
@@ -36,6 +37,40 @@ fn ticks(all: &mut Scheduled, from: u64, to: u64) {
         all.client(millis * MS + 50, Blocked);
         all.waits(millis * MS + 50, POLL);
     }
+}
+
+/// The client draws for 30 ms for each motion, as Tk does: with a synchronisation at the end.
+#[test]
+fn each_synchronised_response_to_motion_is_an_episode() {
+    let motion = |x| {
+        let mut bytes = event(6, 0);
+        bytes[20] = x;
+        bytes
+    };
+    let mut all = Scheduled::new();
+    all.at(2 * MS).client_sends(&[create_window()]);
+    all.at(100 * MS).server_sends(&[motion(1)]);
+    all.client(100 * MS + 100, In);
+    for response in 0..3 {
+        let end = 130 + 30 * response;
+        all.at((end - 20) * MS).server_sends(&[motion(2)]);
+        let sequence = 4 + 2 * response as u16;
+        all.at(end * MS)
+            .client_sends(&[request(61, 0, &[WINDOW, 0, 0]), get_input_focus()]);
+        all.client(end * MS + 10, Blocked);
+        all.waits(end * MS + 10, POLL);
+        all.at(end * MS + 50).server_sends(&[reply(sequence)]);
+        all.client(end * MS + 100, In);
+    }
+    all.client(200 * MS, Blocked);
+    all.waits(200 * MS, POLL);
+    all.at(2000 * MS).end();
+    let latencies: Vec<u64> = inputs(&all)
+        .iter()
+        .map(|(_, latency, _)| *latency)
+        .collect();
+    // The last motion has no response.
+    assert_eq!(latencies, [30_000, 50_000, 50_000, 30_000]);
 }
 
 /// The socket has no room for the whole request. Meanwhile the release of the key arrives.

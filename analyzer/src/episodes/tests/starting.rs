@@ -6,9 +6,9 @@ use crate::pipeline::Observation;
 use crate::pipeline::start_up::StartUpReport;
 use crate::testing_display::Display;
 
-const WINDOW: u32 = BASE + 9;
+pub(super) const WINDOW: u32 = BASE + 9;
 
-fn create_window() -> Vec<u8> {
+pub(super) fn create_window() -> Vec<u8> {
     let words = [WINDOW, ROOT, 0, 100 | 100 << 16, 1 << 16, 0, 0];
     request(1, 8, &words)
 }
