@@ -420,8 +420,8 @@ impl ClientState {
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
-            if open.stimulus.is_some() && open.requests > 0 {
-                // The client handles other events while these episodes wait.
+            if open.stimulus.is_some() && open.requests > 0 && !open.is_key_release() {
+                // The client responds to other input while these episodes wait.
                 let parked = self.parked.iter_mut();
                 parked.for_each(|(_, open)| open.goes_on_meanwhile = true);
             }

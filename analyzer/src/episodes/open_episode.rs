@@ -266,17 +266,16 @@ impl OpenEpisode {
         }
     }
 
-    /// Notes that the client waited for work from `since` (nanoseconds) on, so it could have begun when the stimulus
-    /// was delivered. The time from then on counts as off-CPU, not as waiting.
-    pub(crate) fn could_begin(&mut self, since: u64) {
+    /// Notes that the client waited from `since` (nanoseconds) on for the cause `wait`. The time after the stimulus was
+    /// delivered is time off the processor for that cause, not waiting.
+    pub(crate) fn could_begin(&mut self, since: u64, wait: Cause) {
         let delivered = self.delivered.unwrap_or(self.begun);
         let ready = self.begun.saturating_sub(delivered.max(since));
         if ready > WOKEN_WITHIN {
-            let none = LatencyComponent::OffCpu(Cause::Processor);
             self.steps.change_last(
                 ready,
                 &[LatencyComponent::Waiting],
-                none,
+                LatencyComponent::OffCpu(wait),
                 StepCause::Client(None),
             );
         }

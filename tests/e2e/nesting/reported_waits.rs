@@ -5,6 +5,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::session::{Report, Session, number, text};
+use crate::harness::needs;
 
 const CLIENTS: &str = "reported_waits";
 /// Maximum error of a latency in milliseconds, besides the time for which other load used the processors.
@@ -90,6 +91,35 @@ fn stopped_selection_owner_is_reported_as_stopped() {
     let stopped = "reported_waits was stopped (by a signal or a debugger)";
     assert!(screen.contains(stopped), "{screen}");
     assert_latency(&report, measured);
+}
+
+/// Tk handles timers and other input while it waits for a selection: its cursor blinks.
+#[test]
+fn unanswered_paste_lasts_while_the_cursor_blinks() {
+    needs("wish", "tk");
+    let mut session = Session::new(&[]);
+    let owner = session.start_example(CLIENTS, &["owner", "0"]);
+    session.said(owner, "ready");
+    let script = session.path("paste.tcl");
+    let lines = "pack [entry .e]; bind .e <Key-a> {catch {selection get -selection CLIPBOARD}}
+        tkwait visibility .e; focus -force .e; update; puts ready; flush stdout";
+    std::fs::write(&script, lines).expect("a file");
+    let wish = session.start("wish", &[&script.to_string_lossy()]);
+    session.said(wish, "ready");
+    session.person("key Shift_L");
+    // The cursor blinks first after 0.6 s.
+    session.look(1200);
+    session.signal(owner, Signal::STOP);
+    session.person("key a");
+    session.look(1500);
+    let report = session.end();
+    let screen = screen(&report);
+    let found = "to send the selection CLIPBOARD; no reply arrived; reported_waits was stopped";
+    assert!(screen.contains(found), "{screen}");
+    let all = report.episodes().into_iter();
+    let slow = all.filter(|one| number(one, "latency_ms") >= 1400.0);
+    let slow: Vec<&str> = slow.map(|one| text(one, "trigger")).collect();
+    assert_eq!(slow, ["input"], "{screen}");
 }
 
 #[test]

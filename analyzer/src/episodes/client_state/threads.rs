@@ -1,6 +1,7 @@
 //! Follows the threads of a client. The way in which a wait of the threads ends shows whether the client was quiet.
 
 use super::ClientState;
+use crate::episodes::cause::Cause;
 use crate::episodes::client_threads::{CommonWait, Woken};
 use crate::episodes::episode::Unsure;
 use crate::episodes::open_episode::OpenEpisode;
@@ -208,10 +209,10 @@ impl ClientState {
         let Ended {
             since,
             wait,
+            unsure,
             fed: fed_at,
             relieved,
             handed,
-            ..
         } = *ended;
         let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
@@ -275,7 +276,9 @@ impl ClientState {
                 self.busy_from = None;
                 self.begin(time);
                 if let Some(open) = &mut self.open {
-                    open.could_begin(since);
+                    // A thread in another call than poll is not woken by the event.
+                    let wait = [Cause::Processor, Cause::Elsewhere][usize::from(unsure)];
+                    open.could_begin(since, wait);
                 }
             }
             return;
@@ -297,7 +300,7 @@ impl ClientState {
             None => false,
         };
         if !goes_on {
-            if ended.unsure
+            if unsure
                 && !fed
                 && let Some(open) = &mut self.open
             {

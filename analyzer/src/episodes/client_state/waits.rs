@@ -7,6 +7,7 @@
 
 use super::ClientState;
 use crate::episodes::awaited::AwaitedOutcome;
+use crate::episodes::cause::Cause;
 use crate::episodes::open_episode::OpenEpisode;
 use crate::episodes::thread::Thread;
 use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
@@ -86,8 +87,16 @@ impl ClientState {
         let Some(at) = parked.position(|(_, open)| open.awaits.ends(number, time, outcome)) else {
             return;
         };
-        if outcome == AwaitedOutcome::Answered && !self.parked[at].1.awaits.is_open() {
-            self.answer_came = Some(time);
+        let (_, parked) = &self.parked[at];
+        let answered = outcome == AwaitedOutcome::Answered;
+        // A request that no event caused is the next attempt of the same response.
+        let timer = self
+            .open
+            .as_ref()
+            .is_none_or(|open| open.stimulus.is_none());
+        let retries = timer && parked.is_input() && !parked.goes_on_meanwhile;
+        if !parked.awaits.is_open() && (answered || retries) {
+            self.answer_came = Some(time).filter(|_| answered).or(self.answer_came);
             self.unpark(time, at);
         }
     }
@@ -96,6 +105,7 @@ impl ClientState {
     pub(super) fn park(&mut self) {
         if let Some(open) = self.open.take() {
             if self.parked.len() == MAX_PARKED {
+                self.parked[0].1.goes_on_meanwhile = true;
                 self.end_parked(0);
             }
             self.parked.push((self.number, open));
@@ -140,7 +150,7 @@ impl ClientState {
             self.park();
             self.begin(time);
             if let Some(open) = &mut self.open {
-                open.could_begin(since);
+                open.could_begin(since, Cause::Processor);
             }
         } else if !fed && (!blocks || self.ticks()) {
             self.park();
@@ -181,8 +191,7 @@ impl ClientState {
     }
 
     fn end_parked(&mut self, at: usize) {
-        let (number, mut open) = self.parked.remove(at);
-        open.goes_on_meanwhile = true;
+        let (number, open) = self.parked.remove(at);
         let current = (self.number, self.open.take());
         (self.number, self.open) = (number, Some(open));
         self.close();
@@ -192,7 +201,12 @@ impl ClientState {
     /// Ends all episodes at `time` (nanoseconds), because the connection or the trace has ended.
     pub(crate) fn close_all(&mut self, time: u64) {
         self.still_waits(time);
-        while !self.parked.is_empty() {
+        while let Some((_, open)) = self.parked.first_mut() {
+            // The user still waits for the response.
+            match open.is_input() && !open.goes_on_meanwhile {
+                true => open.awaited_until(time),
+                false => open.goes_on_meanwhile = true,
+            }
             self.end_parked(0);
         }
         self.close();

@@ -99,6 +99,10 @@ impl OpenRequests {
                 let key = key(OpenKind::Selection, window, pair(selection, word(8)));
                 let party = client_of(seen.session, owner);
                 let subject = Some(seen.session.atom_label(selection));
+                // A client that asks for another target has given up the first one.
+                self.close(time, OpenStep::Abandoned, |(known, one)| {
+                    (known.kind, known.window, one.subject) == (key.kind, window, subject)
+                });
                 self.opens(time, key, client, party, subject);
             }
             25 => self.sends(seen, window, &body),

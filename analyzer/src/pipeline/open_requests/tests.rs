@@ -67,9 +67,9 @@ fn selection_is_open_until_selection_notify() {
 #[test]
 fn repeated_request_replaces_first_and_ends_with_connection() {
     let mut display = Display::new();
-    let asks = || request(24, 0, &[WINDOW, 7, 8, 9, 0]);
-    display.sends(2, 10.0, asks());
-    display.sends(2, 20.0, asks());
+    let asks = |target| request(24, 0, &[WINDOW, 7, target, 9, 0]);
+    display.sends(2, 10.0, asks(8));
+    display.sends(2, 20.0, asks(10));
     let closed = x11prof_trace::Control::Closed {
         connection: ConnectionId(2),
         by: "client".to_owned(),
