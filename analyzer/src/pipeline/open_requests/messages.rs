@@ -99,10 +99,13 @@ impl OpenRequests {
                 let key = key(OpenKind::Selection, window, pair(selection, word(8)));
                 let party = client_of(seen.session, owner);
                 let subject = Some(seen.session.atom_label(selection));
-                // A client that asks for another target has given up the first one.
-                self.close(time, OpenStep::Abandoned, |(known, one)| {
-                    (known.kind, known.window, one.subject) == (key.kind, window, subject)
-                });
+                // A client that asks for another target in the same property has given up the first one.
+                if self.asked.len() >= MAX_OPEN {
+                    self.asked.clear();
+                }
+                if let Some(before) = self.asked.insert((window, word(12)), key) {
+                    self.close(time, OpenStep::Abandoned, |(known, _)| *known == before);
+                }
                 self.opens(time, key, client, party, subject);
             }
             25 => self.sends(seen, window, &body),

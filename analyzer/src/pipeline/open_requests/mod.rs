@@ -84,6 +84,8 @@ pub(crate) struct OpenRequests {
     changes: VecDeque<OpenRequestChange>,
     /// The windows of selection owners.
     owners: HashMap<u32, u32>,
+    /// The last requests for a selection, by requesting window and property.
+    asked: HashMap<(u32, u32), Key>,
     /// Incremental transfers, by window and property.
     transfers: HashMap<(u32, u32), Transfer>,
     /// SYNC counters that count the redraws of windows after resizing, with their windows.

@@ -92,6 +92,15 @@ fn repeated_request_replaces_first_and_ends_with_connection() {
 }
 
 #[test]
+fn requests_for_a_selection_in_two_properties_are_both_open() {
+    let mut display = Display::new();
+    display.sends(2, 10.0, request(24, 0, &[WINDOW, 7, 8, 9, 0]));
+    display.sends(2, 10.0, request(24, 0, &[WINDOW, 7, 10, 11, 0]));
+    let steps: Vec<_> = changes(&display).iter().map(|one| one.step).collect();
+    assert_eq!(steps, [OpenStep::Opened; 2]);
+}
+
+#[test]
 fn refused_grab_waits_for_holder_until_granted() {
     let mut display = Display::new();
     let grab = || request(26, 0, &[WINDOW, 0, 0, 0, 0]);
