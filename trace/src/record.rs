@@ -633,6 +633,16 @@ pub struct Waiting {
     pub peer: Option<WaitPeer>,
 }
 
+impl Waiting {
+    /// True if a signal or a debugger has stopped the thread.
+    pub fn is_stopped(&self) -> bool {
+        matches!(
+            self.wait_channel.as_deref(),
+            Some("do_signal_stop" | "ptrace_stop")
+        )
+    }
+}
+
 /// The process that a blocked thread waits for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WaitPeer {

@@ -8,8 +8,6 @@ use crate::text::label::Label;
 
 /// Maximum number of obstacles; the longest ones are kept.
 const MAX_OBSTACLES: usize = 10_000;
-/// The kernel functions in which a stopped thread waits.
-const STOPPED: [&str; 2] = ["do_signal_stop", "ptrace_stop"];
 
 /// The kind of an obstacle.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,8 +26,7 @@ pub(crate) enum Obstacle {
 impl Obstacle {
     /// The obstacle of a blocked thread; `None` if the record shows none.
     pub(crate) fn of(waiting: &Waiting) -> Option<Obstacle> {
-        let channel = waiting.wait_channel.as_deref().unwrap_or("");
-        if STOPPED.contains(&channel) {
+        if waiting.is_stopped() {
             return Some(Obstacle::Stopped);
         }
         let peer = waiting.peer.as_ref()?;

@@ -34,8 +34,6 @@ const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The number of recorded system call arguments. Calls that wait have their object and their timeout among the first
 /// arguments.
 const ARGUMENTS: usize = 4;
-/// The kernel function in which the threads of a stopped process wait.
-const STOPPED: &str = "do_signal_stop";
 /// The interval between two records of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
@@ -173,7 +171,7 @@ impl Scheduling {
         // A process that is stopped already does not switch until it continues.
         let now = clock::now();
         if let Ok(Some((waiting, _))) = waiting(pid, pid, now)
-            && waiting.wait_channel.as_deref() == Some(STOPPED)
+            && waiting.is_stopped()
         {
             self.sender.control(now, Control::Waiting(waiting));
         }

@@ -96,7 +96,9 @@ impl ClientState {
             .is_none_or(|open| open.stimulus.is_none());
         let retries = timer && parked.is_input() && !parked.goes_on_meanwhile;
         if !parked.awaits.is_open() && (answered || retries) {
-            self.answer_came = Some(time).filter(|_| answered).or(self.answer_came);
+            if answered {
+                self.answer_came = Some(time);
+            }
             self.unpark(time, at);
         }
     }
