@@ -60,10 +60,8 @@ pub(crate) struct PendingRequest {
     pub(crate) body: Box<[u8]>,
     /// A hash that is equal for equal requests, regardless of their sequence numbers.
     pub(crate) same: u64,
-    /// The number of requests that the client sent between the last reply and this request; `bytes_ahead` is their
-    /// number of bytes.
+    /// The number of requests that the client sent between the last reply and this request.
     pub(crate) requests_ahead: u64,
-    pub(crate) bytes_ahead: u64,
     write: u64,
 }
 
@@ -137,7 +135,6 @@ struct RequestingClient {
     wrote_before: u64,
     questions: VecDeque<PendingRequest>,
     requests_ahead: u64,
-    bytes_ahead: u64,
     arriving: Arrival,
 }
 
@@ -289,9 +286,7 @@ impl RequestingClient {
         // Replies to RECORD:EnableContext continue until the connection ends (RECORD, section "EnableContext").
         let endless = || request.name.as_str() == "RECORD:EnableContext";
         if !request.has_reply || endless() {
-            let bytes = request.wire_len.saturating_mul(times);
             self.requests_ahead += times;
-            self.bytes_ahead = self.bytes_ahead.saturating_add(bytes);
             return;
         }
         let body = request.bytes.get(request.header_len..).unwrap_or_default();
@@ -311,7 +306,6 @@ impl RequestingClient {
             body: body.get(..BODY_LIMIT).unwrap_or(body).into(),
             same: hasher.finish(),
             requests_ahead: self.requests_ahead,
-            bytes_ahead: self.bytes_ahead,
             write: self.writes,
         });
     }
@@ -323,7 +317,7 @@ impl RequestingClient {
             .partition_point(|one| one.sequence <= sequence);
         let question = self.questions.drain(..end).next_back();
         let question = question.filter(|one| one.sequence == sequence)?;
-        (self.requests_ahead, self.bytes_ahead) = (0, 0);
+        self.requests_ahead = 0;
         Some(question)
     }
 }

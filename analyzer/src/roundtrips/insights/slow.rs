@@ -20,10 +20,6 @@ use crate::text::units::counted;
 const SLOW: u64 = 10_000_000;
 /// A slow reply also takes at least this many times the usual time.
 const TIMES: u64 = 10;
-/// If the server reports no handler times, at least this many requests, or bytes, of other clients or of the client
-/// itself are considered a cause.
-const MANY: u64 = 200;
-const LARGE: u64 = 1 << 20;
 /// Maximum number of open requests, and of slow replies, kept for a client; further ones are ignored.
 const OPEN: usize = 4096;
 const REPLIES: usize = 4096;
@@ -39,34 +35,27 @@ enum Cause {
     Handler,
     /// The server was working on the requests of this client.
     Other(ConnectionId),
-    /// The client itself had sent many requests before.
+    /// The server was working on earlier requests of the client itself.
     Own,
     Unknown,
 }
 
-/// The requests of a client so far, and the nanoseconds of the server's handlers for them.
-#[derive(Debug, Default, Clone, Copy)]
-struct SentTotals {
-    requests: u64,
-    bytes: u64,
-    handled: f64,
-}
-
 #[derive(Debug, Default)]
 struct ClientTraffic {
-    sent: SentTotals,
-    /// Open requests, with the totals of other clients' requests when each was sent.
+    /// The nanoseconds of the server's handlers for the client's requests so far.
+    handled: f64,
+    /// Open requests, with the handlers' times for other clients when each was sent.
     open: VecDeque<OpenRequest>,
     /// The nanoseconds of the last handler.
     last_handler: f64,
 }
 
-/// A request without its reply, and the totals of all clients when it was sent.
+/// A request without its reply, and the nanoseconds of the server's handlers for each client when it was sent.
 #[derive(Debug, Default)]
 struct OpenRequest {
     sequence: SequenceNumber,
     own: f64,
-    others: Vec<(ConnectionId, SentTotals)>,
+    others: Vec<(ConnectionId, f64)>,
 }
 
 #[derive(Debug, Default)]
@@ -100,8 +89,6 @@ pub(super) struct SlowReplies {
     known: Groups<Symbol, Replies>,
     names: PerClient<String>,
     kept: usize,
-    /// True if the server reports handler times.
-    timed: bool,
 }
 
 impl SlowReplies {
@@ -113,41 +100,23 @@ impl SlowReplies {
         let Some(client) = self.clients.entry(seen.connection) else {
             return;
         };
-        let bytes = request.wire_len.saturating_mul(seen.times);
-        client.sent.requests += seen.times;
-        client.sent.bytes = client.sent.bytes.saturating_add(bytes);
         if let Some(others) = others {
             if client.open.len() >= OPEN {
                 client.open.pop_front();
             }
             client.open.push_back(OpenRequest {
                 sequence: request.sequence,
-                own: client.sent.handled,
+                own: client.handled,
                 others,
             });
         }
     }
 
-    /// Returns the totals of up to 16 other clients.
-    fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, SentTotals)> {
+    /// Returns the handlers' times of up to 16 other clients.
+    fn others(&self, client: ConnectionId) -> Vec<(ConnectionId, f64)> {
         let others = self.clients.iter().filter(|(id, _)| *id != client);
-        others
-            .take(16)
-            .map(|(id, other)| (id, other.sent))
-            .collect()
-    }
-
-    /// Returns the client that has sent the most since `before`, if it sent many requests or bytes; otherwise
-    /// `None`.
-    fn busiest(&self, before: &[(ConnectionId, SentTotals)]) -> Option<ConnectionId> {
-        let since = before.iter().filter_map(|(id, then)| {
-            let now = self.clients.get(*id)?.sent;
-            // A later connection may have the same number.
-            let requests = now.requests.saturating_sub(then.requests);
-            let bytes = now.bytes.saturating_sub(then.bytes);
-            (requests >= MANY || bytes >= LARGE).then_some((requests, *id))
-        });
-        since.max().map(|(_, id)| id)
+        let others = others.take(16).map(|(id, other)| (id, other.handled));
+        others.collect()
     }
 
     /// The cause of a slow reply according to the server's handler times during the wait, and the nanoseconds of the
@@ -160,10 +129,10 @@ impl SlowReplies {
     ) -> Option<(Cause, f64)> {
         let client = self.clients.get(answer.client)?;
         let others = sent.others.iter().filter_map(|(id, then)| {
-            let nanos = self.clients.get(*id)?.sent.handled - then.handled;
+            let nanos = self.clients.get(*id)?.handled - then;
             Some((Cause::Other(*id), nanos))
         });
-        let own = client.sent.handled - sent.own;
+        let own = client.handled - sent.own;
         // The handler of the request was the client's last one before the reply.
         let itself = client.last_handler.min(own);
         let name = answer.question.name.as_str();
@@ -210,14 +179,11 @@ impl SlowReplies {
             ),
             (Cause::Other(by), _) => (
                 format!("Reduce the server's work for {}", self.client(by)),
-                match self.timed {
-                    true => format!(
-                        "the server handled requests of {} for {:.1} ms of it",
-                        self.client(by),
-                        replies.handled / 1e6
-                    ),
-                    false => format!("{} kept the server busy meanwhile", self.client(by)),
-                },
+                format!(
+                    "the server handled requests of {} for {:.1} ms of it",
+                    self.client(by),
+                    replies.handled / 1e6
+                ),
             ),
             (Cause::Handler, _) => (
                 format!("Send fewer or smaller {name}, or profile the server"),
@@ -231,7 +197,10 @@ impl SlowReplies {
                 format!(
                     "Send {name} before the drawing, or later: the server first handles all earlier requests"
                 ),
-                "the client had sent many requests just before".to_owned(),
+                format!(
+                    "the server handled the client's earlier requests for {:.1} ms of it",
+                    replies.handled / 1e6
+                ),
             ),
             _ => (
                 format!("Profile the server while it handles {name}"),
@@ -282,10 +251,9 @@ impl Insight for SlowReplies {
             Observation::Control(_, Control::Closed { connection, .. }) => {
                 self.clients.remove(*connection);
             }
-            Observation::Control(_, Control::Timing { why: None, .. }) => self.timed = true,
             Observation::HandledRequest(one) => {
                 if let Some(client) = self.clients.get_mut(one.connection) {
-                    client.sent.handled += one.nanos;
+                    client.handled += one.nanos;
                     client.last_handler = one.nanos;
                 }
             }
@@ -327,8 +295,7 @@ impl Insight for SlowReplies {
         let grab = self
             .grab
             .most_of(answer.client, question.requested_at, answer.time);
-        let by_handlers = sent.as_ref().filter(|_| self.timed);
-        let by_handlers = by_handlers.and_then(|sent| self.by_handlers(answer, sent, waited));
+        let by_handlers = sent.and_then(|sent| self.by_handlers(answer, &sent, waited));
         let mut handled = 0.0;
         let cause = if let Some(by) = grab {
             Cause::Grab(by)
@@ -337,12 +304,6 @@ impl Insight for SlowReplies {
             cause
         } else if known {
             Cause::Itself
-        } else if self.timed {
-            Cause::Unknown
-        } else if let Some(by) = sent.and_then(|sent| self.busiest(&sent.others)) {
-            Cause::Other(by)
-        } else if question.requests_ahead >= MANY || question.bytes_ahead >= LARGE {
-            Cause::Own
         } else {
             Cause::Unknown
         };
@@ -414,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_reply_is_blamed_on_the_clients_earlier_requests() {
+    fn slow_reply_after_many_requests_has_no_cause_without_handler_times() {
         let mut trace = Synthetic::new();
         questions(&mut trace);
         let mut many = vec![poly_fill_rectangle(1); 300];
@@ -423,8 +384,11 @@ mod tests {
         trace.wait(40_000).server_sends(&[reply(306)]);
         let found = findings(&trace, SlowReplies::default());
         assert_eq!(found.len(), 1);
-        assert!(found[0].why.contains("just before"), "{found:?}");
-        assert_eq!(found[0].saves.nanos, 39_900_000);
+        assert!(
+            found[0].why.contains("nothing in the recording"),
+            "{found:?}"
+        );
+        assert_eq!(found[0].saves.nanos, 0);
     }
 
     #[test]
@@ -487,7 +451,7 @@ mod tests {
                 (2, 1, 39_000_017),
                 "handled requests of panel (client 2) for 39.0 ms",
             ),
-            ((1, 6, 39_000_017), "just before"),
+            ((1, 6, 39_000_017), "earlier requests for 39.0 ms"),
             ((1, 7, 39_000_017), "the server itself worked 39.0 ms"),
             (
                 (1, 7, 1_000_000),
@@ -520,20 +484,5 @@ mod tests {
             };
             assert_eq!(handled, expected);
         }
-    }
-
-    #[test]
-    fn unexplained_slow_reply_is_reported() {
-        let mut trace = Synthetic::new();
-        questions(&mut trace);
-        trace.wait(10).client_sends(&[query_font()]);
-        trace.wait(40_000).server_sends(&[reply(6)]);
-        let found = findings(&trace, SlowReplies::default());
-        assert!(
-            found[0]
-                .why
-                .contains("nothing in the recording explains the wait"),
-            "{found:?}"
-        );
     }
 }
