@@ -153,13 +153,15 @@ const LINKS: usize = 6;
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
-    let mut links: Vec<PathReport> = Vec::new();
-    for link in &blame.path {
-        match links.last_mut() {
-            Some(before) if is_like(before, link) => before.ms += link.ms,
-            _ => links.push(link.clone()),
-        }
-    }
+    let merged = blame.path.chunk_by(is_like).filter_map(|links| {
+        let longest = links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
+        Some(PathReport {
+            start_ms: links.first()?.start_ms,
+            ms: links.iter().map(|link| link.ms).sum(),
+            ..longest.clone()
+        })
+    });
+    let mut links: Vec<PathReport> = merged.collect();
     // Shorter links are not printed.
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
@@ -185,7 +187,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     text.push_str(&page.wrap(&line, indent.len()));
 }
 
-/// Returns true if two successive links of the critical path have the same text.
+/// Returns true if two successive links of the critical path are shown as one, with the location of the longer one.
 fn is_like(one: &PathReport, other: &PathReport) -> bool {
     (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
