@@ -72,6 +72,13 @@ impl Awaits {
         !self.open.is_empty()
     }
 
+    /// Returns true at `time` (nanoseconds) if the client waits for a reply of `party`, or has just received it.
+    pub(crate) fn waits_for(&self, party: ConnectionId, time: u64) -> bool {
+        let over = self.over.iter().filter(|one| one.until.as_nanos() == time);
+        let mut all = self.open.iter().chain(over.map(|one| &one.request));
+        all.any(|one| one.party == Some(party))
+    }
+
     /// Returns true if the client cannot continue its action until the reply to an open request has arrived.
     pub(crate) fn blocks(&self) -> bool {
         self.open.iter().any(|one| one.kind.definition().blocks)
@@ -121,6 +128,15 @@ impl Awaits {
     pub(crate) fn end_all(&mut self, time: u64, outcome: AwaitedOutcome) {
         while let Some(one) = self.current() {
             self.ends(one.number, time, outcome);
+        }
+    }
+
+    /// Ends all waits at `time` (nanoseconds), also those that ended later: the client had given up.
+    pub(crate) fn gave_up(&mut self, time: u64) {
+        self.end_all(time, AwaitedOutcome::GaveUp);
+        let until = Timestamp::from_nanos(time);
+        for one in self.over.iter_mut().filter(|one| one.until > until) {
+            (one.until, one.outcome) = (until, AwaitedOutcome::GaveUp);
         }
     }
 

@@ -300,10 +300,8 @@ impl ClientState {
             LatencyComponent::Client if self.awaits() && self.thread == Thread::Unknown => {
                 LatencyComponent::Awaited
             }
-            LatencyComponent::OffCpu(Cause::Processor)
-                if self.waits_since().is_some() && self.threads.sleep() =>
-            {
-                LatencyComponent::OffCpu(Cause::Sleeping)
+            LatencyComponent::OffCpu(Cause::Processor) if self.waits_since().is_some() => {
+                LatencyComponent::OffCpu(self.threads.ignore_events().unwrap_or(Cause::Processor))
             }
             // The reply arrived, and no thread of the process runs: the one that reads the reply lacks a processor.
             LatencyComponent::OffCpu(Cause::Synchronisation)
@@ -404,8 +402,9 @@ impl ClientState {
         if let Some(first) = self.waiting.next() {
             let start = first.start;
             let mut open = OpenEpisode::begin(first, time);
-            // A client that slept was in the middle of its work.
-            if !self.threads.sleep() {
+            // A client that slept or was stopped, or waits for another client, was in the middle of its work.
+            let waits = self.current_waits().next().is_some();
+            if !waits && self.threads.ignore_events().is_none() {
                 open.waited_idle = time.saturating_sub(start.max(self.last_end));
             }
             open.timer = self.due;

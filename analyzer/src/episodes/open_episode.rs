@@ -120,6 +120,9 @@ pub(crate) struct OpenEpisode {
     starts_up: bool,
     /// True if the client handles other stimuli while it waits for the reply to an open request.
     pub(crate) goes_on_meanwhile: bool,
+    /// The time in nanoseconds at which the client drew by a timer before the reply to its open request arrived: it may
+    /// have given up, or it shows its progress. `None` if it did not.
+    pub(crate) drew_waiting: Option<u64>,
     /// The time in which the stimulus waited although the client handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
     /// The time in nanoseconds at which a timer was due that the client had set before it read the stimulus; `None` if
@@ -144,7 +147,7 @@ pub(crate) struct OpenEpisode {
     /// Nanoseconds of the server's handlers while replies were pending, by request.
     handled: Vec<(Symbol, u64)>,
     /// Presses that the client read together with the episode's stimulus.
-    together: Vec<ReadPress>,
+    pub(crate) together: Vec<ReadPress>,
 }
 
 impl OpenEpisode {
@@ -192,6 +195,7 @@ impl OpenEpisode {
             scheduled: false,
             starts_up: false,
             goes_on_meanwhile: false,
+            drew_waiting: None,
             waited_idle: 0,
             timer: None,
             unsure: None,
@@ -566,12 +570,16 @@ impl OpenEpisode {
     }
 
     /// Makes the waiting stimulus the stimulus of this episode. Does nothing and returns false if the user already
-    /// caused this episode, or if the client had sent a request before the stimulus occurred; modifier keys and ticks
-    /// of a frame are exceptions.
+    /// caused this episode, or if the client had sent a request before the stimulus occurred; ticks of a frame, and
+    /// modifier keys for which the client has drawn nothing, are exceptions.
     pub(crate) fn is_of(&mut self, waiting: &WaitingStimulus) -> bool {
         let shown = self.first_sent.is_some_and(|sent| sent < waiting.start);
         let modifier = self.stimulus.is_some_and(|of| of.modifier) && !waiting.stimulus.modifier;
-        if self.is_input() && !(modifier && self.is_press()) || shown && !self.is_tick() {
+        let replaces = match self.is_input() {
+            true => modifier && self.is_press() && !self.draws,
+            false => !shown || self.is_tick(),
+        };
+        if !replaces {
             return false;
         }
         self.stimulus = Some(waiting.stimulus);
@@ -669,8 +677,16 @@ impl OpenEpisode {
     pub(crate) fn finish(mut self, id: EpisodeId) -> FinishedEpisode {
         // Without a pending reply the action is not complete; after the reply it ends when the client has handled the
         // reply. An episode without requests ends when the client becomes quiet.
+        let mut answered = self.awaits.answered_at();
+        // A client that sends nothing after the reply had given up before.
+        let gave_up = self
+            .drew_waiting
+            .filter(|_| answered.is_none_or(|at| self.last_sent < Some(at)));
+        if let Some(time) = gave_up {
+            self.awaits.gave_up(time);
+            answered = None;
+        }
         let blocks = self.awaits.blocks() && !self.goes_on_meanwhile;
-        let answered = self.awaits.answered_at();
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), None) if blocks || answered > Some(sent) => {
                 let since = self.since_sent;

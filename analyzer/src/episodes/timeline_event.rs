@@ -3,6 +3,7 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, SystemCall, Waiting};
 
+use super::cause::Cause;
 use super::cross_client::causal_keys::{CausalKey, CausalRequest};
 use super::kinds::Kinds;
 use super::obstacles::Obstacle;
@@ -147,6 +148,15 @@ const FILE_CHANNELS: [&str; 14] = [
 ];
 
 impl Wait {
+    /// Returns why events do not end a wait of this kind; `None` if they may end it.
+    pub(crate) fn ignores_events(self) -> Option<Cause> {
+        match self {
+            Wait::Sleep => Some(Cause::Sleeping),
+            Wait::Stopped => Some(Cause::Elsewhere),
+            Wait::Poll | Wait::Lock | Wait::File | Wait::Other => None,
+        }
+    }
+
     /// Returns the kind of wait, from the kernel function `channel` if known, otherwise from the system call.
     fn of(call: SystemCall, channel: Option<&str>) -> Wait {
         let channel = channel.unwrap_or("");

@@ -93,22 +93,34 @@ fn stopped_selection_owner_is_reported_as_stopped() {
     assert_latency(&report, measured);
 }
 
-/// Tk handles timers and other input while it waits for a selection: its cursor blinks.
-#[test]
-fn unanswered_paste_lasts_while_the_cursor_blinks() {
+/// Starts a Tk program with an entry field that pastes when the user types an a, after it has run the command `begin`;
+/// and a selection owner. Returns the owner's number.
+fn start_tk(session: &mut Session, begin: &str) -> usize {
     needs("wish", "tk");
-    let mut session = Session::new(&[]);
     let owner = session.start_example(CLIENTS, &["owner", "0"]);
     session.said(owner, "ready");
     let script = session.path("paste.tcl");
-    let lines = "pack [entry .e]; bind .e <Key-a> {catch {selection get -selection CLIPBOARD}}
-        tkwait visibility .e; focus -force .e; update; puts ready; flush stdout";
+    let lines = format!(
+        "pack [entry .e]; pack [label .l]
+        bind .e <Key-a> {{{begin}; catch {{selection get -selection CLIPBOARD}}; set done 1}}
+        tkwait visibility .e; focus -force .e; update; puts ready; flush stdout"
+    );
     std::fs::write(&script, lines).expect("a file");
     let wish = session.start("wish", &[&script.to_string_lossy()]);
     session.said(wish, "ready");
+    // The first XTEST key sends MappingNotify to all clients.
     session.person("key Shift_L");
+    session.look(300);
+    owner
+}
+
+/// Tk handles timers and other input while it waits for a selection: its cursor blinks.
+#[test]
+fn unanswered_paste_lasts_while_the_cursor_blinks() {
+    let mut session = Session::new(&[]);
+    let owner = start_tk(&mut session, "");
     // The cursor blinks first after 0.6 s.
-    session.look(1200);
+    session.look(900);
     session.signal(owner, Signal::STOP);
     session.person("key a");
     session.look(1500);
@@ -120,6 +132,26 @@ fn unanswered_paste_lasts_while_the_cursor_blinks() {
     let slow = all.filter(|one| number(one, "latency_ms") >= 1400.0);
     let slow: Vec<&str> = slow.map(|one| text(one, "trigger")).collect();
     assert_eq!(slow, ["input"], "{screen}");
+}
+
+#[test]
+fn paste_lasts_to_the_reply_while_its_program_shows_progress() {
+    let mut session = Session::new(&[]);
+    let progress = "proc spin {} {if {![info exists ::done]} {.l configure -text [clock milliseconds]; after 100 spin}}
+        after 100 spin";
+    let owner = start_tk(&mut session, progress);
+    session.signal(owner, Signal::STOP);
+    session.person("key a");
+    session.look(700);
+    session.signal(owner, Signal::CONT);
+    session.look(300);
+    let report = session.end();
+    let all = report.episodes().into_iter();
+    let input = all.filter(|one| text(one, "trigger") == "input");
+    let longest = input
+        .map(|one| number(one, "latency_ms"))
+        .fold(0.0, f64::max);
+    assert!(longest >= 700.0, "{}", screen(&report));
 }
 
 #[test]

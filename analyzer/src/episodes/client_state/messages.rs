@@ -128,6 +128,17 @@ impl ClientState {
             link.into_iter().for_each(|link| open.fed(link));
             return;
         }
+        // The owner of a selection writes a property before it replies.
+        if let Some(edge) = link.filter(|edge| !edge.is_awaited())
+            && let parked = self.parked.iter_mut().map(|(_, open)| open)
+            && let mut all = self.open.iter_mut().chain(parked)
+            && let Some(open) = all.find(|open| open.awaits.waits_for(edge.from.client, time))
+        {
+            open.events += 1;
+            open.tags.add(&event.tags);
+            open.fed(edge);
+            return;
+        }
         let lingers = self
             .open
             .as_ref()
@@ -202,7 +213,8 @@ impl ClientState {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
             })
         });
-        if over && self.is_idle_at_server() && !self.awaits() {
+        let waits = |open: &OpenEpisode| open.awaits.is_open() && open.drew_waiting.is_none();
+        if over && self.is_idle_at_server() && !self.open.as_ref().is_some_and(waits) {
             self.close();
             self.motion_is_handled();
             self.busy_from = None;

@@ -25,6 +25,17 @@ struct Ended {
     relieved: bool,
     /// True if another thread ended the wait.
     handed: bool,
+    /// Why no event ended the wait; `None` if an event may have ended it.
+    ignored_events: Option<Cause>,
+}
+
+impl Ended {
+    /// The reason why the threads did not run after bytes had arrived. A thread in another call than poll is not woken
+    /// by bytes.
+    fn cause(&self) -> Cause {
+        let assumed = [Cause::Processor, Cause::Elsewhere][usize::from(self.unsure)];
+        self.ignored_events.unwrap_or(assumed)
+    }
 }
 
 impl ClientState {
@@ -79,9 +90,11 @@ impl ClientState {
                         relieved: fed.is_none()
                             && taken.is_some_and(|taken| time.saturating_sub(taken) < BRIEF),
                         // Another thread ran after this one fell asleep, and woke it before falling asleep itself.
-                        handed: (fed.is_none() || woken.is_some_and(|woken| woken.locked))
+                        handed: (fed.is_none()
+                            || woken.is_some_and(|woken| woken.wait == Some(Wait::Lock)))
                             && time.saturating_sub(since) < BRIEF.max(soon)
                             && woken.is_some_and(|woken| woken.since < since),
+                        ignored_events: woken.and_then(|woken| woken.wait?.ignores_events()),
                     };
                     self.woke(time, &ended);
                 }
@@ -125,6 +138,9 @@ impl ClientState {
     /// Stores the call `place` in which a thread has waited since `since` (nanoseconds).
     pub(crate) fn waits(&mut self, tid: u32, since: u64, place: Place) {
         let asks = self.asks() || self.writes;
+        if self.threads.waited_before(tid, since) {
+            self.follow(since, None);
+        }
         self.threads.waits(tid, since, place, asks);
         let joint = self.joint_wait();
         let Thread::Blocked {
@@ -213,6 +229,7 @@ impl ClientState {
             fed: fed_at,
             relieved,
             handed,
+            ignored_events: _,
         } = *ended;
         let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
@@ -225,7 +242,7 @@ impl ClientState {
         self.still_waits(time);
         if self.awaits() {
             self.mid_way = false;
-            return self.wakes_waiting(time, since, fed);
+            return self.wakes_waiting(time, since, fed.then(|| ended.cause()));
         }
         if std::mem::take(&mut self.synchronises) && !self.waiting.is_empty() {
             // The response is complete, and the client reads the next event.
@@ -276,9 +293,7 @@ impl ClientState {
                 self.busy_from = None;
                 self.begin(time);
                 if let Some(open) = &mut self.open {
-                    // A thread in another call than poll is not woken by the event.
-                    let wait = [Cause::Processor, Cause::Elsewhere][usize::from(unsure)];
-                    open.could_begin(since, wait);
+                    open.could_begin(since, ended.cause());
                 }
             }
             return;

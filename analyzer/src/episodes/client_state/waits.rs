@@ -28,7 +28,7 @@ impl ClientState {
     pub(crate) fn current_waits(&self) -> impl Iterator<Item = &OpenRequest> {
         let parked = self.parked.iter().map(|(_, open)| open);
         let all = self.open.iter().chain(parked);
-        let waiting = all.filter(|open| !open.goes_on_meanwhile);
+        let waiting = all.filter(|open| !open.goes_on_meanwhile && open.drew_waiting.is_none());
         waiting.flat_map(|open| &open.awaits.open)
     }
 
@@ -38,6 +38,7 @@ impl ClientState {
             && open.takes_open(request)
         {
             open.awaits.opens(*request);
+            open.drew_waiting = None;
         }
     }
 
@@ -100,6 +101,8 @@ impl ClientState {
                 self.answer_came = Some(time);
             }
             self.unpark(time, at);
+        } else if !parked.awaits.is_open() && parked.drew_waiting.is_some() {
+            self.end_parked(at);
         }
     }
 
@@ -145,16 +148,17 @@ impl ClientState {
     }
 
     /// Parks the episode that waits for a reply if the client begins something else. The client waited from `since` to
-    /// `time` (nanoseconds). `fed` is true if bytes have arrived.
-    pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, fed: bool) {
-        let blocks = self.open.as_ref().is_some_and(|open| open.awaits.blocks());
-        if fed && !self.waiting.is_empty() {
+    /// `time` (nanoseconds). If bytes have arrived, `late` is the reason why the client did not read them at once.
+    pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, late: Option<Cause>) {
+        let blocked = |open: &OpenEpisode| open.awaits.blocks() && open.drew_waiting.is_none();
+        let blocks = self.open.as_ref().is_some_and(blocked);
+        if let Some(late) = late.filter(|_| !self.waiting.is_empty()) {
             self.park();
             self.begin(time);
             if let Some(open) = &mut self.open {
-                open.could_begin(since, Cause::Processor);
+                open.could_begin(since, late);
             }
-        } else if !fed && (!blocks || self.ticks()) {
+        } else if late.is_none() && (!blocks || self.ticks()) {
             self.park();
             self.open = Some(OpenEpisode::new(None, self.names.timer.clone(), time, time));
         }
@@ -169,7 +173,8 @@ impl ClientState {
     }
 
     /// Notes that the client draws, or replies to another client, before the reply to its own open request arrived. If
-    /// the client has waited since its request and no message woke it, it has given up: its open requests end.
+    /// the client has waited since its request and no message woke it, it may have given up, or it handles a press that
+    /// it has read before.
     pub(crate) fn goes_on_unanswered(&mut self, time: u64) {
         let current = self.open.as_ref().and_then(|open| open.awaits.current());
         let Some(asked) = current.map(|request| request.since.as_nanos()) else {
@@ -179,8 +184,15 @@ impl ClientState {
             Thread::Unknown => self.fed_at < asked,
             _ => self.woke_unfed.is_some_and(|woke| woke > asked),
         };
-        if let Some(open) = self.open.as_mut().filter(|_| unfed) {
-            open.awaits.end_all(time, AwaitedOutcome::GaveUp);
+        let read = self.open.as_mut().filter(|_| unfed);
+        if let Some(read) = read.and_then(|open| open.together.pop()) {
+            self.waiting.put_back(read.press);
+        }
+        if unfed && self.waiting.has_press() {
+            self.park();
+            self.begin(time);
+        } else if let Some(open) = self.open.as_mut().filter(|_| unfed) {
+            open.drew_waiting.get_or_insert(time);
         }
     }
 

@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 pub(crate) use known_thread::CommonWait;
 use known_thread::KnownThread;
 
+use super::cause::Cause;
 use super::timeline_event::{Place, Wait};
 use crate::threads::delays::{HANDED_ON_WITHIN, WOKEN_WITHIN};
 use crate::threads::thread_states::{State, Step};
@@ -37,8 +38,8 @@ pub(crate) struct Woken {
     /// The kind of the wait, if its end shows that the thread was in the middle of a handling: another thread ended the
     /// wait at a new location, and no message had woken that other thread first.
     pub(crate) busy: Option<Wait>,
-    /// True if the thread waited for another thread, so that arriving bytes did not end the wait.
-    pub(crate) locked: bool,
+    /// The kind of the wait; `None` if unknown.
+    pub(crate) wait: Option<Wait>,
 }
 
 /// The threads of the process to which a client belongs.
@@ -113,7 +114,7 @@ impl ClientThreads {
             );
             sole && !known && !thread.frequents(*place) && !alone && !relayed
         });
-        let locked = thread.wait.is_some_and(|place| place.wait == Wait::Lock);
+        let wait = thread.wait.map(|place| place.wait);
         if waited && thread.wait.is_some_and(|place| place.wait == Wait::Poll) {
             thread.left_poll = Some(time);
             thread.polls |= !thread.reply_awaited;
@@ -140,7 +141,7 @@ impl ClientThreads {
             since: waited_since,
             proved,
             busy: busy.map(|place| place.wait),
-            locked,
+            wait,
         })
     }
 
@@ -198,6 +199,20 @@ impl ClientThreads {
                 self.writes += thread.writes;
             }
         }
+    }
+
+    /// Adds thread `tid`, which has waited since `since` (nanoseconds), before its context switches were recorded. Returns
+    /// false, and does nothing, if the thread is known.
+    pub(crate) fn waited_before(&mut self, tid: u32, since: u64) -> bool {
+        let is_new = !self.threads.contains_key(&tid) && self.has_room(tid);
+        if is_new {
+            let thread = self
+                .threads
+                .entry(tid)
+                .or_insert_with(|| KnownThread::new(since));
+            thread.now = State::Waiting;
+        }
+        is_new
     }
 
     /// Stores the call `place` in which a thread has waited since `since` (nanoseconds); `asks` is true while a reply
@@ -312,10 +327,13 @@ impl ClientThreads {
         all.peek().is_some() && all.all(|(_, thread)| thread.sleeps_between_turns())
     }
 
-    /// True if the last wait of all threads is a sleep, which no event ends.
-    pub(crate) fn sleep(&self) -> bool {
+    /// Returns why no event ends the last waits of the threads: all of them sleep, or all are stopped; `None` if events
+    /// may end the waits.
+    pub(crate) fn ignore_events(&self) -> Option<Cause> {
         let mut waits = self.speakers().map(|(_, thread)| thread.wait);
-        waits.all(|place| place.is_some_and(|place| place.wait == Wait::Sleep))
+        let first = waits.next()??.wait;
+        let same = |place: Option<Place>| place.is_some_and(|place| place.wait == first);
+        first.ignores_events().filter(|_| waits.all(same))
     }
 
     /// The combined wait of the threads that ran since `begun` (nanoseconds), if all of them wait. Other threads are

@@ -1,9 +1,10 @@
 //! Actions whose response waits for another client.
 
-use super::found;
+use super::{POLL, Scheduled, found};
 use crate::episodes::awaited::AwaitedOutcome;
 use crate::episodes::episode::{Episode, LatencyComponent, Trigger};
 use crate::testing::{Synthetic, map_window, poly_fill_rectangle, reply, request};
+use x11prof_trace::SwitchKind;
 
 const WINDOW: u32 = 0x20_0005;
 const MS: u64 = 1_000_000;
@@ -101,4 +102,69 @@ fn action_without_reply_lasts_to_the_recording_end() {
     let all = actions(&trace);
     assert_near(all[0].latency(), 701);
     assert_eq!(all[0].awaited[0].outcome, AwaitedOutcome::Unanswered);
+}
+
+/// A client that asked for a selection 102 ms after the beginning and waits in poll.
+struct Paste(Scheduled);
+
+impl Paste {
+    fn new() -> Paste {
+        let mut paste = Paste(Scheduled::new());
+        paste.0.at(101_000).server_sends(&[press(38, 1100)]);
+        paste.turn(101_050, &[convert()]);
+        paste
+    }
+
+    /// The client runs for 0.1 ms from `micros` on, sends these requests, and waits in poll again.
+    fn turn(&mut self, micros: u64, requests: &[Vec<u8>]) {
+        self.0.client(micros, SwitchKind::In);
+        if !requests.is_empty() {
+            self.0.at(micros + 50).client_sends(requests);
+        }
+        self.0.client(micros + 100, SwitchKind::Blocked);
+        self.0.waits(micros + 100, POLL);
+    }
+
+    fn actions(mut self) -> Vec<(u64, Option<AwaitedOutcome>)> {
+        self.0.at(2_000_000).end();
+        let mut all = actions(&self.0.trace);
+        all.sort_by_key(|one| one.start);
+        let outcome = |one: &Episode| one.awaited.first().map(|one| one.outcome);
+        all.iter()
+            .map(|one| (one.latency() / MS, outcome(one)))
+            .collect()
+    }
+}
+
+#[test]
+fn action_lasts_to_the_reply_while_its_client_shows_progress() {
+    let mut paste = Paste::new();
+    for millis in [200, 300, 400] {
+        paste.turn(millis * 1000, &[map_window(WINDOW)]);
+    }
+    paste.0.at(500_000).server_sends(&[notify()]);
+    paste.turn(500_050, &[map_window(WINDOW)]);
+    assert_eq!(paste.actions(), [(399, Some(AwaitedOutcome::Answered))]);
+}
+
+#[test]
+fn client_that_ignores_the_late_reply_gave_up() {
+    let mut paste = Paste::new();
+    paste.turn(300_000, &[map_window(WINDOW)]);
+    paste.0.at(700_000).server_sends(&[notify()]);
+    paste.turn(700_050, &[]);
+    assert_eq!(paste.actions(), [(199, Some(AwaitedOutcome::GaveUp))]);
+}
+
+/// A terminal emulator draws what the program in the terminal prints.
+#[test]
+fn press_whose_effect_no_message_causes_is_not_part_of_the_wait() {
+    let mut paste = Paste::new();
+    paste.0.at(200_000).server_sends(&[press(39, 1200)]);
+    paste.turn(200_050, &[]);
+    paste.turn(205_000, &[map_window(WINDOW)]);
+    paste.0.at(500_000).server_sends(&[notify()]);
+    paste.turn(500_050, &[map_window(WINDOW)]);
+    let answered = Some(AwaitedOutcome::Answered);
+    assert_eq!(paste.actions(), [(399, answered), (5, None)]);
 }

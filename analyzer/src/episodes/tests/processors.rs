@@ -3,6 +3,7 @@
 use super::*;
 use crate::episodes::cross_client::blame::{Blame, BlameKind};
 use crate::episodes::{Episode, Thresholds};
+use x11prof_trace::Joined;
 
 fn key(all: &Scheduled) -> Episode {
     let options = EpisodeOptions {
@@ -179,4 +180,40 @@ fn wait_for_child_process_is_blamed_elsewhere() {
     all.client(185 * MS, SwitchKind::In);
     draws(&mut all, 190 * MS, 50, 950);
     assert_eq!(blamed(&key(&all)), (BlameKind::Elsewhere, 80_000));
+}
+
+#[test]
+fn client_that_was_stopped_before_the_recording_lacks_no_processor() {
+    let mut trace = Synthetic::new();
+    trace.control(Control::Capture {
+        pid: CLIENT_PID,
+        capture: "switches".to_owned(),
+        why: None,
+    });
+    trace
+        .records
+        .retain(|record| matches!(record, Record::Control(..)));
+    trace.control(Control::Joined(Joined {
+        connection: ConnectionId(1),
+        ..Joined::default()
+    }));
+    trace.wait(MS).control(Control::Waiting(Waiting {
+        pid: CLIENT_PID,
+        tid: CLIENT_PID,
+        since_ns: 1_001_000_000,
+        syscall: POLL,
+        wait_channel: Some("do_signal_stop".to_owned()),
+        arguments: Vec::new(),
+        peer: None,
+    }));
+    let mut all = Scheduled { trace, now: MS };
+    all.at(101 * MS).server_sends(&[key_press(1, 1100)]);
+    all.client(801 * MS, SwitchKind::In);
+    all.at(802 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(803 * MS, SwitchKind::Blocked);
+    all.waits(803 * MS, POLL);
+    all.at(2000 * MS).end();
+    let blame = Blame::most(&key(&all)).unwrap();
+    let expected = (BlameKind::Elsewhere, 700 * MS);
+    assert_eq!((blame.kind, blame.nanos / 1000), expected);
 }
