@@ -112,7 +112,6 @@ recorded_ms | ms | | Length as recorded: of the session, or of a start-up.
 recorded_rtt_ms | ms | | Round trip of the recorded link.
 causes.count | number | | Moments on the critical path of the forecast with this cause.
 causes.ms | ms | forecast_ms | Time on the critical path of the forecast with this cause.
-compressed_ms | ms | | `forecast_ms` if all bytes are compressed 10:1.
 shared_bytes | bytes | | Bytes of images in shared memory, which count as sent.
 start_ups.awaited_ms | ms | forecast_ms | Time of another client on the critical path of a start-up.
 limits.rtt_ms | ms | | Round trip from which on a start-up takes a second longer.

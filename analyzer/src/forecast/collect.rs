@@ -165,9 +165,8 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Connected {
     pid: Option<u32>,
-    /// The write or read of the same process after which the connection began, and its time in nanoseconds.
-    origin: Option<Moment>,
-    opened: u64,
+    /// The thread that has sent most of the latest writes, and by how many more than others. At first, the main thread.
+    thread: (Option<u32>, u32),
     last_write: Option<Id>,
     /// The read that the client has waited for after its last write; `None` if it has not waited.
     woken: Option<Id>,
@@ -178,6 +177,20 @@ struct Connected {
     unnamed_read: Option<Id>,
     /// True if the client has used shared memory since it last synchronised.
     shares: bool,
+}
+
+impl Connected {
+    /// Notes the thread that ran last before a write. Returns the thread that has sent most of the latest writes.
+    fn written_by(&mut self, tid: Option<u32>) -> Option<u32> {
+        let (thread, votes) = &mut self.thread;
+        match tid {
+            Some(_) if *thread == tid => *votes += 1,
+            Some(_) if *votes == 0 => (*thread, *votes) = (tid, 1),
+            Some(_) => *votes -= 1,
+            None => {}
+        }
+        *thread
+    }
 }
 
 /// The block of bytes that is processed at present.
@@ -206,7 +219,8 @@ pub struct Forecasts {
     pub(super) link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
     clients: FxHashMap<ConnectionId, Connected>,
-    of_process: FxHashMap<u32, Moment>,
+    /// The latest write, or read that was waited for, of each thread.
+    of_thread: FxHashMap<u32, Moment>,
     /// The number of image bytes that each pending reply would contain without shared memory, by request.
     owed: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     pub(super) missing: Missing,
@@ -249,17 +263,10 @@ impl Forecasts {
                 self.names.insert(opened.connection, name);
                 let client = Connected {
                     pid: opened.pid,
-                    origin: opened
-                        .pid
-                        .and_then(|pid| self.of_process.get(&pid).copied()),
-                    opened: time,
+                    thread: (opened.pid, 0),
                     ..Connected::default()
                 };
                 self.clients.insert(opened.connection, client);
-            }
-            Control::Joined(joined) => {
-                let client = self.clients.entry(joined.connection).or_default();
-                client.opened = time;
             }
             Control::Closed { connection, by, .. } => {
                 if by == "client" && !self.is_full() {
@@ -406,14 +413,18 @@ impl Forecasts {
             )
         });
         write.returned = time.max(held.unwrap_or(0));
-        write.after = woken.or(previous).or(client.origin);
+        let thread = client.written_by(self.processes.latest_thread(client.pid));
+        let latest = thread.and_then(|tid| self.of_thread.get(&tid)).copied();
+        // A thread with several connections waits for one after the other.
+        let all = [latest, previous, woken].into_iter().flatten();
+        write.after = all.max_by_key(|moment| recorded.time(*moment));
         write.previous = client.last_write.replace(here);
         let last = write
             .previous
             .map(|previous| recorded.writes[previous].last);
         write.last = write.last.max(last.unwrap_or_default());
-        if let Some(pid) = client.pid {
-            self.of_process.insert(pid, Moment::Write(here));
+        if let Some(tid) = thread {
+            self.of_thread.insert(tid, Moment::Write(here));
         }
         if let Some(ran) = self.processes.ran(self.server, time) {
             let before = self.server_ran.replace(ran);
@@ -482,8 +493,8 @@ impl Forecasts {
         }
         if read.awaited != Awaited::Nothing {
             client.woken = Some(here);
-            if let Some(pid) = client.pid {
-                self.of_process.insert(pid, Moment::Read(here));
+            if let Some(tid) = client.thread.0 {
+                self.of_thread.insert(tid, Moment::Read(here));
             }
         }
         recorded.reads.push(read);

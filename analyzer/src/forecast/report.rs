@@ -44,8 +44,6 @@ pub struct ForecastReport {
     /// The simulated time from the trace's first record to the last write or read of a client, over the link, in
     /// milliseconds.
     pub forecast_ms: f64,
-    /// `forecast_ms` over a link of ten times the speed, as if all bytes were compressed 10:1; null if bytes take no time.
-    pub compressed_ms: Option<f64>,
     /// The number of bytes of images in shared memory, which count as sent.
     pub shared_bytes: u64,
     /// The causes of the network's time on the critical path, the largest first.
@@ -228,10 +226,6 @@ impl Forecasts {
         let there = self.simulated(link, &none);
         let causes = self.causes(&self.recorded, &there, link, 0);
         let shared = self.recorded.writes.iter().map(|write| write.unshared);
-        let compressed = bytes_per_second.map(|speed| EmulatedNetwork {
-            bytes_per_second: Some(10.0 * speed),
-            ..network.clone().unwrap_or_default()
-        });
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
         ForecastReport {
@@ -242,8 +236,6 @@ impl Forecasts {
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
-            compressed_ms: compressed
-                .map(|link| ms(self.length(&self.simulated(Some(&link), &none)))),
             shared_bytes: shared.sum(),
             causes,
             start_ups: self.start_ups_over(&there, link),

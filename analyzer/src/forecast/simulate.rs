@@ -217,11 +217,14 @@ impl<'a> Simulation<'a> {
                         ..
                     },
                 event,
+                cause,
                 ..
             } if shared && is_remote || changes.not_awaited.contains(&(client, sequence)) => {
                 // A client that synchronised and received an event has waited for that event.
                 let event = event.filter(|_| synchronises).map(Moment::Read);
-                (event.or(previous), own)
+                // The write may follow a read of another connection of the same thread.
+                let sent = cause.filter(|cause| write.previous < Some(*cause));
+                (event.or(sent.map(Moment::Write)).or(previous), own)
             }
             _ => (Some(moment), own),
         }
@@ -266,7 +269,7 @@ impl<'a> Simulation<'a> {
             };
             self.ready(next, returned.saturating_add(own));
         }
-        self.follow(Moment::Write(id), time);
+        self.follow(Moment::Write(id), returned);
     }
 
     /// Notes that one event that a write waits for has happened.

@@ -1,7 +1,7 @@
 //! Synthetic recordings, over links.
 
 use x11prof_protocol::SequenceNumber;
-use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, ExtensionOpcodes};
+use x11prof_trace::{ConnectionId, Control, Direction, EmulatedNetwork, ExtensionOpcodes, Record};
 
 use super::changes::Changes;
 use super::collect::Forecasts;
@@ -148,11 +148,6 @@ fn shared_memory_image_counts_as_sent_bytes() {
     let report = forecasts(&trace).report(network(Some(1e6), 0.0));
     // Instead of the request.
     assert_eq!(report.shared_bytes, 20_000 + 24 - 40);
-    let compressed = over(&trace, Some(1e7), 0.0);
-    assert_eq!(
-        report.compressed_ms.map(|ms| (ms * 1e3).round() / 1e3),
-        Some(compressed)
-    );
 }
 
 #[test]
@@ -314,4 +309,31 @@ fn clients_on_one_line_delay_each_other_by_bytes_only() {
     let others = causes.iter().filter(|one| one.2 == 1);
     let others: Vec<_> = others.map(|one| (one.0.as_str(), one.1.as_str())).collect();
     assert_eq!(others, [("bytes-to-server", "NoOperation")], "{causes:?}");
+}
+
+#[test]
+fn thread_waits_for_its_connections_one_after_the_other() {
+    let mut display = Display::new();
+    for record in &mut display.records {
+        if let Record::Control(_, Control::Opened(opened)) = record {
+            opened.pid = (opened.connection.0 < 3).then_some(CLIENT_PID);
+        }
+    }
+    for number in 1..=4_u16 {
+        for client in [1, 2] {
+            let at = f64::from(number) + f64::from(client) / 4.0;
+            display.sends(client, at, query_font());
+            display.gets(client, at + 0.1, reply(number));
+        }
+    }
+    let mut found = Forecasts::default();
+    Pipeline::new().run_records(display.records, |seen| found.observe(seen));
+    let over = network(None, 100.0);
+    let forecast = found.length_with(&over, &Changes::default());
+    // Both connections begin together: connecting, setup, eight replies, and the client's own time.
+    assert_eq!(forecast / 1_000_000, 1004);
+    let mut changes = Changes::default();
+    changes.do_not_await(CLIENT, [SequenceNumber(2)]);
+    let saved = forecast - found.length_with(&over, &changes);
+    assert_eq!(saved / 1_000_000, 100);
 }

@@ -27,6 +27,8 @@ struct Process {
     ready: u64,
     /// The time at which a thread last stopped, in nanoseconds.
     off: u64,
+    /// The thread that last started or stopped to run; `None` if none did.
+    latest: Option<u32>,
     /// The time at which all threads began to wait, in nanoseconds; `None` if a thread can run.
     idle_since: Option<u64>,
     /// The latest long idle times, each with its beginning and end in nanoseconds.
@@ -40,6 +42,9 @@ impl Process {
             self.off = step.time;
         }
         let (ran, ready) = (self.ran(step.time), self.ready(step.time));
+        if step.before.runs() || step.now.runs() {
+            self.latest = Some(step.tid);
+        }
         match (step.before.runs(), step.now.runs()) {
             (false, true) => self.running += 1,
             (true, false) => self.running = self.running.saturating_sub(1),
@@ -121,6 +126,11 @@ impl Processes {
         self.known
             .get(&pid)
             .is_some_and(|process| process.running > 0)
+    }
+
+    /// The thread of a process that runs or ran last; `None` if unknown.
+    pub(crate) fn latest_thread(&self, pid: Option<u32>) -> Option<u32> {
+        self.known.get(&pid?)?.latest
     }
 
     /// True if a thread of the process with this id has been seen to run.

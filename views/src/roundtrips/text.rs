@@ -175,8 +175,8 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     lines
 }
 
-/// Returns a sentence on the forecast over a compressed link. `None` unless bytes are the main cause of the duration,
-/// and compression saves a tenth of the session and more than any suggestion.
+/// Returns a sentence on compression. `None` unless the bytes of a request are the main cause of the duration, and take
+/// a tenth of the session and longer than any suggestion saves.
 fn compressed(report: &RoundTripsReport) -> Option<String> {
     let forecast = report.forecast.as_ref();
     let forecast = forecast.filter(|one| !report.start_up_only && one.compression.is_none())?;
@@ -184,9 +184,7 @@ fn compressed(report: &RoundTripsReport) -> Option<String> {
     let best = suggestions.map(|one| one.saves_ms).fold(0.0, f64::max);
     let cause = forecast.causes.first();
     let cause = cause.filter(|one| one.kind.starts_with("bytes"))?;
-    let shorter = forecast.compressed_ms?;
-    let saves = forecast.forecast_ms - shorter;
-    if saves < best.max(0.1 * forecast.forecast_ms) {
+    if cause.ms < best.max(0.1 * forecast.forecast_ms) {
         return None;
     }
     let less = ["Draw less", "Request fewer bytes"][usize::from(cause.kind == "bytes-back")];
@@ -198,8 +196,7 @@ fn compressed(report: &RoundTripsReport) -> Option<String> {
         false => String::new(),
     };
     Some(format!(
-        "{shared}{less}, or compress the link (ssh -C): at 10:1, the session takes {}.",
-        duration(shorter)
+        "{shared}{less}, or compress the link (ssh -C); `--net SPEED,RTT,compress=4` forecasts that."
     ))
 }
 

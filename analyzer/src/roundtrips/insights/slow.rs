@@ -332,28 +332,21 @@ impl Insight for SlowReplies {
                 .iter()
                 .any(|one| one.client == *client && one.request == *name)
         });
-        let quick = quick.map(|(client, name, replies)| {
-            let known = catalogue::slow(name.as_str());
-            let text = |text: fn(&catalogue::Slow) -> &str| known.map_or("", text);
-            Finding {
+        let quick = quick.filter_map(|(client, name, replies)| {
+            let known = catalogue::slow(name.as_str())?;
+            Some(Finding {
                 kind: "slow",
                 client,
                 request: name,
                 count: replies.count,
-                action: format!(
-                    "Use {}, not {name}: {}",
-                    text(|one| &one.instead),
-                    text(|one| &one.because)
-                ),
+                action: format!("Use {}, not {name}: {}", known.instead, known.because),
                 why: format!(
                     "{}, fast here but slow on other servers ({})",
                     counted(replies.count, "reply"),
-                    known
-                        .and_then(|one| one.sources.first())
-                        .map_or("", String::as_str),
+                    known.sources.first().map_or("", String::as_str),
                 ),
                 saves: Saving::default(),
-            }
+            })
         });
         let quick: Vec<Finding> = quick.collect();
         reported.into_iter().chain(quick).collect()
