@@ -14,7 +14,6 @@ mod clock;
 mod collect;
 mod cross_client;
 mod crossings;
-mod cumulative;
 mod episode;
 mod episode_tracker;
 mod findings;

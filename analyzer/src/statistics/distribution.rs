@@ -131,17 +131,22 @@ impl Distribution {
             .map(|(value, _)| value)
     }
 
-    /// The median: the smallest value that at least half of the values do not exceed; `None` without values.
+    /// The median; `None` without values.
     pub fn median(&self) -> Option<u64> {
-        let half = self.number.div_ceil(2);
+        self.percentile(0.5)
+    }
+
+    /// The percentile: the smallest value that at least `share` (0 to 1) of the values do not exceed (nearest rank).
+    /// `None` without values.
+    pub(crate) fn percentile(&self, share: f64) -> Option<u64> {
+        let rank = ((self.number as f64 * share).ceil() as u64).max(1);
         let mut below = 0;
-        self.counts()
-            .into_iter()
-            .find(|(_, count)| {
-                below += count;
-                below >= half
-            })
-            .map(|(value, _)| value)
+        let mut counts = self.counts().into_iter();
+        let at = counts.find(|(_, count)| {
+            below += count;
+            below >= rank
+        });
+        at.map(|(value, _)| value)
     }
 
     /// The values in ascending order with their counts. The values of a sketch are the middles of its cells.

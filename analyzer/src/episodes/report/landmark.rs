@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use super::parts::{PartsReport, parts};
-use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::Trigger;
 use crate::episodes::landmarks::{Landmark, Landmarks};
 use crate::text::units::nanos_ms;
@@ -91,7 +90,7 @@ pub(super) fn landmarks(of: &Landmarks) -> Vec<LandmarkReport> {
 fn landmark(trigger: Trigger, name: &str, of: &Landmark) -> LandmarkReport {
     let count = of.latencies.number();
     let (least, most) = of.latencies.range().unwrap_or((0, 0));
-    let at = |share| nanos_ms(percentile(&of.latencies, share).unwrap_or(0));
+    let at = |share| nanos_ms(of.latencies.percentile(share).unwrap_or(0));
     LandmarkReport {
         landmark: name.to_owned(),
         group: of.group.to_string(),

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use x11prof_protocol::Symbol;
 
-use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{Episode, Trigger};
 use crate::episodes::findings::Findings;
 use crate::text::label::Label;
@@ -58,7 +57,7 @@ fn of_kind(
         .groups
         .of_user(Label::new(group.as_str()))?
         .latencies;
-    let (low, high) = (percentile(latencies, 0.25)?, percentile(latencies, 0.75)?);
+    let (low, high) = (latencies.percentile(0.25)?, latencies.percentile(0.75)?);
     let fence = high.saturating_add(3 * (high - low));
     let fence = fence.max(findings.options.frame());
     episodes.sort_by_key(|one| one.start);
@@ -81,7 +80,7 @@ fn of_kind(
             .map(|every| every as u64),
         min_ms: nanos_ms(least),
         max_ms: nanos_ms(most),
-        usual_ms: nanos_ms(percentile(latencies, 0.5)?),
+        usual_ms: nanos_ms(latencies.percentile(0.5)?),
     };
     Some((took.fold(0, u64::saturating_add), of))
 }

@@ -3,7 +3,6 @@
 use serde::Serialize;
 
 use crate::episodes::cause::{Cause, ServerCause};
-use crate::episodes::cumulative::percentile;
 use crate::episodes::episode::{LatencyBreakdown, LatencyComponent, Trigger};
 use crate::episodes::findings::Findings;
 use crate::text::units::nanos_ms;
@@ -117,8 +116,8 @@ pub(super) fn triggers(findings: &Findings) -> Vec<TriggerReport> {
         trigger: trigger.name(),
         count: of.count,
         perceptible: of.perceptible,
-        median_ms: percentile(&of.latencies, 0.5).map(nanos_ms),
-        p95_ms: percentile(&of.latencies, 0.95).map(nanos_ms),
+        median_ms: of.latencies.percentile(0.5).map(nanos_ms),
+        p95_ms: of.latencies.percentile(0.95).map(nanos_ms),
         max_ms: of.latencies.range().map(|(_, most)| nanos_ms(most)),
         parts: parts(&of.parts),
         causes: causes(&of.parts),

@@ -4,7 +4,6 @@ use serde::Serialize;
 use x11prof_trace::Timestamp;
 
 use super::parts::{PartsReport, parts};
-use crate::episodes::cumulative::percentile;
 use crate::episodes::findings::Findings;
 use crate::episodes::location::Location;
 use crate::episodes::patterns::Pattern;
@@ -108,7 +107,7 @@ fn report(of: &Pattern, first: Timestamp) -> PatternReport {
         perceptible: of.perceptible,
         slow: of.occurrence().name(),
         min_ms: nanos_ms(least),
-        median_ms: nanos_ms(percentile(&of.latencies, 0.5).unwrap_or(0)),
+        median_ms: nanos_ms(of.latencies.percentile(0.5).unwrap_or(0)),
         max_ms: nanos_ms(most),
         total_ms: nanos_ms(of.total),
         exclusive_ms: nanos_ms(of.exclusive),

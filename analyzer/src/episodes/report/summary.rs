@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
-use crate::episodes::cumulative::{STEPS, at_least, percentile};
 use crate::episodes::findings::Findings;
 use crate::recording::trace_summary::TraceSummary;
-use crate::text::units::nanos_ms;
-use crate::text::units::{duration_ms, percent};
+use crate::statistics::distribution::Distribution;
+use crate::text::units::{duration_ms, nanos_ms, percent};
 
 /// Sums over all episodes (the thesis's Table 4.2).
 #[derive(Debug, Clone, Serialize)]
@@ -46,6 +45,22 @@ pub struct SummaryReport {
     pub basis: &'static str,
 }
 
+/// The latencies of the cumulative distribution, in milliseconds, including Shneiderman's 100 and 1000.
+const STEPS: [f64; 16] = [
+    0.0, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0, 150.0, 200.0, 300.0, 500.0, 1000.0, 2000.0,
+    5000.0,
+];
+
+/// The number of `latencies` (nanoseconds) that are at least `ms` milliseconds.
+fn at_least(latencies: &Distribution, ms: f64) -> u64 {
+    let least = (ms * 1e6) as u64;
+    let long = latencies
+        .counts()
+        .into_iter()
+        .filter(|(value, _)| *value >= least);
+    long.map(|(_, count)| count).sum()
+}
+
 /// A point of the cumulative latency distribution.
 #[derive(Debug, Clone, Serialize)]
 pub struct CumulativeReport {
@@ -75,9 +90,9 @@ pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryRep
         from_100_ms,
         perceptible: findings.perceptible,
         long_per_minute: (minutes > 0.0).then(|| from_100_ms as f64 / minutes),
-        median_ms: percentile(&findings.latencies, 0.5).map(nanos_ms),
-        p75_ms: percentile(&findings.latencies, 0.75).map(nanos_ms),
-        p98_ms: percentile(&findings.latencies, 0.98).map(nanos_ms),
+        median_ms: findings.latencies.percentile(0.5).map(nanos_ms),
+        p75_ms: findings.latencies.percentile(0.75).map(nanos_ms),
+        p98_ms: findings.latencies.percentile(0.98).map(nanos_ms),
         left_out: findings.left_out,
         basis: match findings.unscheduled {
             0 => "switches",
