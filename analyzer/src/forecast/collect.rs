@@ -165,8 +165,8 @@ impl Recorded {
 #[derive(Debug, Default)]
 struct Connected {
     pid: Option<u32>,
-    /// The thread that has sent most of the latest writes, and by how many more than others. At first, the main thread.
-    thread: (Option<u32>, u32),
+    /// The threads that may be the only one that writes: they ran before each write.
+    threads: Vec<u32>,
     last_write: Option<Id>,
     /// The read that the client has waited for after its last write; `None` if it has not waited.
     woken: Option<Id>,
@@ -180,16 +180,10 @@ struct Connected {
 }
 
 impl Connected {
-    /// Notes the thread that ran last before a write. Returns the thread that has sent most of the latest writes.
-    fn written_by(&mut self, tid: Option<u32>) -> Option<u32> {
-        let (thread, votes) = &mut self.thread;
-        match tid {
-            Some(_) if *thread == tid => *votes += 1,
-            Some(_) if *votes == 0 => (*thread, *votes) = (tid, 1),
-            Some(_) => *votes -= 1,
-            None => {}
-        }
-        *thread
+    /// The thread that writes; `None` if unknown.
+    fn thread(&self) -> Option<u32> {
+        let mut all = self.threads.iter().copied();
+        all.next().filter(|_| all.next().is_none())
     }
 }
 
@@ -263,7 +257,6 @@ impl Forecasts {
                 self.names.insert(opened.connection, name);
                 let client = Connected {
                     pid: opened.pid,
-                    thread: (opened.pid, 0),
                     ..Connected::default()
                 };
                 self.clients.insert(opened.connection, client);
@@ -413,7 +406,16 @@ impl Forecasts {
             )
         });
         write.returned = time.max(held.unwrap_or(0));
-        let thread = client.written_by(self.processes.latest_thread(client.pid));
+        let since = woken.or(previous).map_or(0, |moment| recorded.time(moment));
+        if let Some(pid) = client.pid {
+            let ran = self.processes.ran_since(pid, since);
+            client.threads.retain(|tid| ran.contains(tid));
+            if client.threads.is_empty() {
+                client.threads = ran;
+            }
+        }
+        // The main thread opens the connections.
+        let thread = client.thread().or(client.pid.filter(|_| since == 0));
         let latest = thread.and_then(|tid| self.of_thread.get(&tid)).copied();
         // A thread with several connections waits for one after the other.
         let all = [latest, previous, woken].into_iter().flatten();
@@ -493,7 +495,7 @@ impl Forecasts {
         }
         if read.awaited != Awaited::Nothing {
             client.woken = Some(here);
-            if let Some(tid) = client.thread.0 {
+            if let Some(tid) = client.thread() {
                 self.of_thread.insert(tid, Moment::Read(here));
             }
         }

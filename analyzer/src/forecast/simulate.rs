@@ -223,8 +223,8 @@ impl<'a> Simulation<'a> {
                 // A client that synchronised and received an event has waited for that event.
                 let event = event.filter(|_| synchronises).map(Moment::Read);
                 // The write may follow a read of another connection of the same thread.
-                let sent = cause.filter(|cause| write.previous < Some(*cause));
-                (event.or(sent.map(Moment::Write)).or(previous), own)
+                let sent = cause.max(write.previous).map(Moment::Write);
+                (event.or(sent), own)
             }
             _ => (Some(moment), own),
         }

@@ -12,6 +12,8 @@ use crate::threads::thread_states::{State, Step};
 const PROCESSES_LIMIT: usize = 1 << 13;
 /// Maximum number of kept runs of the server; the latest are kept.
 const SERVER_RUNS_LIMIT: usize = 1 << 12;
+/// Maximum number of threads of a process that are kept as having run last.
+const LATEST_LIMIT: usize = 16;
 /// Maximum number of long rests kept for a process; the latest are kept.
 const RESTS_LIMIT: usize = 64;
 
@@ -27,8 +29,9 @@ struct Process {
     ready: u64,
     /// The time at which a thread last stopped, in nanoseconds.
     off: u64,
-    /// The thread that last started or stopped to run; `None` if none did.
-    latest: Option<u32>,
+    /// The threads that ran last, the latest first, each with the time at which it stopped, in nanoseconds; the largest
+    /// time while it runs.
+    latest: VecDeque<(u32, u64)>,
     /// The time at which all threads began to wait, in nanoseconds; `None` if a thread can run.
     idle_since: Option<u64>,
     /// The latest long idle times, each with its beginning and end in nanoseconds.
@@ -43,7 +46,10 @@ impl Process {
         }
         let (ran, ready) = (self.ran(step.time), self.ready(step.time));
         if step.before.runs() || step.now.runs() {
-            self.latest = Some(step.tid);
+            self.latest.retain(|(tid, _)| *tid != step.tid);
+            self.latest.truncate(LATEST_LIMIT - 1);
+            let until = if step.now.runs() { u64::MAX } else { step.time };
+            self.latest.push_front((step.tid, until));
         }
         match (step.before.runs(), step.now.runs()) {
             (false, true) => self.running += 1,
@@ -128,9 +134,13 @@ impl Processes {
             .is_some_and(|process| process.running > 0)
     }
 
-    /// The thread of a process that runs or ran last; `None` if unknown.
-    pub(crate) fn latest_thread(&self, pid: Option<u32>) -> Option<u32> {
-        self.known.get(&pid?)?.latest
+    /// The threads of a process that have run since `time` (nanoseconds); its main thread if they are unknown.
+    pub(crate) fn ran_since(&self, pid: u32, time: u64) -> Vec<u32> {
+        let Some(process) = self.known.get(&pid) else {
+            return vec![pid];
+        };
+        let ran = process.latest.iter().filter(|(_, until)| *until >= time);
+        ran.map(|(tid, _)| *tid).collect()
     }
 
     /// True if a thread of the process with this id has been seen to run.
