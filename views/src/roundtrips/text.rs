@@ -45,8 +45,6 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
         duration(total.waited_ms),
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
-    // Compression is suggested only if it saves more time than each other suggestion.
-    lines.extend(compressed(report));
     match report.suggestions.first() {
         Some(first) if first.saves_ms > 0.0 => {
             let saves = duration(first.saves_ms);
@@ -61,7 +59,6 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
                 "Best suggestion{whose} (saves {saves} of {of}): {action}."
             ));
         }
-        _ if compressed(report).is_some() => {}
         _ => lines.push("No suggestion saves time on this link.".to_owned()),
     }
     lines.extend(forecast.into_iter().flat_map(details));
@@ -169,35 +166,17 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
             ));
         }
     }
+    let cause = forecast.causes.first();
+    if cause.is_some_and(|one| one.kind.starts_with("bytes") && one.name.starts_with("MIT-SHM:")) {
+        lines.push(format!(
+            "Images in shared memory cannot cross a link: their pixels count as sent ({}).",
+            bytes(forecast.shared_bytes)
+        ));
+    }
     if forecast.is_cut {
         lines.push("The recording is too long: this forecasts its first part.".to_owned());
     }
     lines
-}
-
-/// Returns a sentence on compression. `None` unless the bytes of a request are the main cause of the duration, and take
-/// a tenth of the session and longer than any suggestion saves.
-fn compressed(report: &RoundTripsReport) -> Option<String> {
-    let forecast = report.forecast.as_ref();
-    let forecast = forecast.filter(|one| !report.start_up_only && one.compression.is_none())?;
-    let suggestions = report.suggestions.iter();
-    let best = suggestions.map(|one| one.saves_ms).fold(0.0, f64::max);
-    let cause = forecast.causes.first();
-    let cause = cause.filter(|one| one.kind.starts_with("bytes"))?;
-    if cause.ms < best.max(0.1 * forecast.forecast_ms) {
-        return None;
-    }
-    let less = ["Draw less", "Request fewer bytes"][usize::from(cause.kind == "bytes-back")];
-    let shared = match cause.name.starts_with("MIT-SHM:") {
-        true => format!(
-            "Images in shared memory cannot cross a link: their pixels count as sent ({}). ",
-            bytes(forecast.shared_bytes)
-        ),
-        false => String::new(),
-    };
-    Some(format!(
-        "{shared}{less}, or compress the link (ssh -C); `--net SPEED,RTT,compress=4` forecasts that."
-    ))
 }
 
 /// Returns a network as text, such as `1.50 Mbit/s and 50.0 ms a round trip`.

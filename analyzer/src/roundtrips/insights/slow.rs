@@ -85,8 +85,6 @@ pub(super) struct SlowReplies {
     usual: Distribution,
     kinds: HashMap<Symbol, Distribution>,
     slow: Groups<(Symbol, Cause), Replies>,
-    /// Requests of the catalogue, whether slow or not.
-    known: Groups<Symbol, Replies>,
     names: PerClient<String>,
     kept: usize,
 }
@@ -285,9 +283,6 @@ impl Insight for SlowReplies {
             self.kinds.entry(question.name).or_default().add(waited);
         }
         let known = catalogue::slow(question.name.as_str()).is_some();
-        if known && let Some(replies) = self.known.of(answer.client, question.name) {
-            replies.add(question.sequence, waited);
-        }
         if waited < SLOW || self.kept >= REPLIES {
             return;
         }
@@ -324,32 +319,9 @@ impl Insight for SlowReplies {
             .slow
             .all()
             .filter(|(_, (name, _), replies)| far(*name, replies));
-        let slow =
+        let found =
             slow.map(|(client, (name, cause), replies)| self.finding(client, name, cause, replies));
-        let reported: Vec<Finding> = slow.collect();
-        let quick = self.known.all().filter(|(client, name, _)| {
-            !reported
-                .iter()
-                .any(|one| one.client == *client && one.request == *name)
-        });
-        let quick = quick.filter_map(|(client, name, replies)| {
-            let known = catalogue::slow(name.as_str())?;
-            Some(Finding {
-                kind: "slow",
-                client,
-                request: name,
-                count: replies.count,
-                action: format!("Use {}, not {name}: {}", known.instead, known.because),
-                why: format!(
-                    "{}, fast here but slow on other servers ({})",
-                    counted(replies.count, "reply"),
-                    known.sources.first().map_or("", String::as_str),
-                ),
-                saves: Saving::default(),
-            })
-        });
-        let quick: Vec<Finding> = quick.collect();
-        reported.into_iter().chain(quick).collect()
+        found.collect()
     }
 }
 
@@ -394,13 +366,11 @@ mod tests {
         let found = findings(&trace, SlowReplies::default());
         assert_eq!(found.len(), 1);
         assert!(found[0].action.contains("all its fonts"), "{found:?}");
-        // A fast reply to the same request: the advice has no saving, but is reported.
+        // A fast reply to the same request costs nothing here.
         let mut trace = Synthetic::new();
         trace.client_sends(&[request(49, 0, &[0])]);
         trace.wait(100).server_sends(&[reply(1)]);
-        let found = findings(&trace, SlowReplies::default());
-        assert!(found[0].why.contains("fast here"), "{found:?}");
-        assert_eq!(found[0].saves.nanos, 0);
+        assert!(findings(&trace, SlowReplies::default()).is_empty());
     }
 
     #[test]
