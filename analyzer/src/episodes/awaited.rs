@@ -131,12 +131,18 @@ impl Awaits {
         }
     }
 
-    /// Ends all waits at `time` (nanoseconds), also those that ended later: the client had given up.
-    pub(crate) fn gave_up(&mut self, time: u64) {
-        self.end_all(time, AwaitedOutcome::GaveUp);
-        let until = Timestamp::from_nanos(time);
-        for one in self.over.iter_mut().filter(|one| one.until > until) {
-            (one.until, one.outcome) = (until, AwaitedOutcome::GaveUp);
+    /// Ends all waits with the episode at `end` (nanoseconds), also for replies that came later if the client had given
+    /// up.
+    pub(crate) fn end_by(&mut self, end: u64, gave_up: bool) {
+        self.end_all(end, AwaitedOutcome::Unanswered);
+        let end = Timestamp::from_nanos(end);
+        for one in self.over.iter_mut().filter(|one| one.until >= end) {
+            if gave_up {
+                one.outcome = AwaitedOutcome::GaveUp;
+            }
+            if one.outcome != AwaitedOutcome::Answered {
+                one.until = end;
+            }
         }
     }
 

@@ -107,6 +107,8 @@ pub(crate) struct ClientState {
     /// The time at which the client last drew without a stimulus, in nanoseconds. `ticked_at` leaves out the start-up.
     last_frame: Option<u64>,
     ticked_at: Option<u64>,
+    /// The numbers of requests and bytes of the client's latest drawings without a stimulus.
+    drawings: VecDeque<(u64, u64)>,
     /// The end of the client's last episode, in nanoseconds.
     last_end: u64,
     /// True if the server has accepted the client's setup.
@@ -176,6 +178,7 @@ impl ClientState {
             arrives: time,
             busy_from: None,
             last_frame: None,
+            drawings: VecDeque::new(),
             last_end: time,
             mid_way: false,
             set_up: false,
@@ -419,11 +422,7 @@ impl ClientState {
         if let Some(mut open) = self.open.take()
             && open.counts()
         {
-            if open.stimulus.is_some() && open.requests > 0 && !open.is_key_release() {
-                // The client responds to other input while these episodes wait.
-                let parked = self.parked.iter_mut();
-                parked.for_each(|(_, open)| open.goes_on_meanwhile = true);
-            }
+            self.responds_meanwhile(&open);
             if open.scheduled && open.never_waits() {
                 open.unsure.get_or_insert(Unsure::NeverWaits);
             }

@@ -3,13 +3,14 @@
 use x11prof_protocol::{SequenceNumber, Symbol};
 use x11prof_trace::{ConnectionId, Timestamp};
 
-use super::awaited::{AwaitedOutcome, Awaits};
+use super::awaited::Awaits;
 use super::cause::{Cause, ServerCause};
 use super::cross_client::causal_edge::{CausalEdge, EpisodeId, TreePosition};
 use super::cross_client::steps::{StepCause, Steps};
 use super::episode::{
     Episode, LatencyBreakdown, LatencyComponent, Trigger, Unsure, add_times, without,
 };
+use super::kinds::Kinds;
 use super::outline::Outline;
 use super::queue::WaitingStimulus;
 use super::states::{Busy, BusyState};
@@ -71,7 +72,7 @@ pub(crate) struct OpenEpisode {
     pub(crate) stimulus: Option<Stimulus>,
     about: EpisodeLabel,
     trigger: Trigger,
-    start: u64,
+    pub(crate) start: u64,
     /// The time at which the client began to handle the episode's stimulus, in nanoseconds.
     pub(crate) begun: u64,
     /// The time up to which `until_sent` and `since_sent` have been summed, in nanoseconds.
@@ -89,6 +90,8 @@ pub(crate) struct OpenEpisode {
     ticked_for: u64,
     /// The time of the client's last request in the episode, in nanoseconds; `None` before the first request.
     pub(crate) last_sent: Option<u64>,
+    /// The time of the last request that is more than a query, in nanoseconds; `None` before the first one.
+    last_effect: Option<u64>,
     pub(crate) draws: bool,
     /// True if the last drawing was on a pixmap, which the user does not see.
     hidden: bool,
@@ -120,9 +123,9 @@ pub(crate) struct OpenEpisode {
     starts_up: bool,
     /// True if the client handles other stimuli while it waits for the reply to an open request.
     pub(crate) goes_on_meanwhile: bool,
-    /// The time in nanoseconds at which the client drew by a timer before the reply to its open request arrived: it may
-    /// have given up, or it shows its progress. `None` if it did not.
-    pub(crate) drew_waiting: Option<u64>,
+    /// Drawings by a timer before the reply to an open request arrived, without periodic ones, each with its numbers of
+    /// requests and bytes and its time in nanoseconds. With one, the client may have given up, or it shows its progress.
+    pub(crate) late_drawings: Vec<((u64, u64), u64)>,
     /// The time in which the stimulus waited although the client handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
     /// The time in nanoseconds at which a timer was due that the client had set before it read the stimulus; `None` if
@@ -176,6 +179,7 @@ impl OpenEpisode {
             quiet_for: 0,
             ticked_for: 0,
             last_sent: None,
+            last_effect: None,
             draws: false,
             hidden: false,
             first_sent: None,
@@ -195,7 +199,7 @@ impl OpenEpisode {
             scheduled: false,
             starts_up: false,
             goes_on_meanwhile: false,
-            drew_waiting: None,
+            late_drawings: Vec::new(),
             waited_idle: 0,
             timer: None,
             unsure: None,
@@ -390,6 +394,9 @@ impl OpenEpisode {
     /// Adds requests that the client sent at `time` (nanoseconds). All time up to then belongs to the response.
     pub(crate) fn sent(&mut self, time: u64, sent: &SentRequests) {
         self.outline.sent(sent.kinds, sent.first);
+        if sent.kinds != Kinds::default() {
+            self.last_effect = Some(time);
+        }
         if sent.drawn.is_some() {
             self.drawn.clone_from(&sent.drawn);
         }
@@ -678,15 +685,20 @@ impl OpenEpisode {
         // Without a pending reply the action is not complete; after the reply it ends when the client has handled the
         // reply. An episode without requests ends when the client becomes quiet.
         let mut answered = self.awaits.answered_at();
-        // A client that sends nothing after the reply had given up before.
-        let gave_up = self
-            .drew_waiting
-            .filter(|_| answered.is_none_or(|at| self.last_sent < Some(at)));
-        if let Some(time) = gave_up {
-            self.awaits.gave_up(time);
-            answered = None;
+        // A client that only queries after the reply had given up before.
+        let ignores = answered.is_none_or(|at| self.last_effect < Some(at));
+        let late = self.late_drawings.first().filter(|_| ignores);
+        let gave_up = late.is_some();
+        if let (Some((_, at)), Some(sent)) = (late, &mut self.last_sent)
+            && (answered.is_some() || *sent < *at)
+        {
+            let parts = &mut self.until_sent.parts;
+            let waited = parts.of(LatencyComponent::Awaited).saturating_add(*at);
+            parts.set(LatencyComponent::Awaited, waited.saturating_sub(*sent));
+            *sent = *at;
         }
-        let blocks = self.awaits.blocks() && !self.goes_on_meanwhile;
+        answered = answered.filter(|_| !gave_up);
+        let blocks = self.awaits.blocks() && !self.goes_on_meanwhile && !gave_up;
         let end = match (self.last_sent, self.at_quiet) {
             (Some(sent), None) if blocks || answered > Some(sent) => {
                 let since = self.since_sent;
@@ -729,7 +741,7 @@ impl OpenEpisode {
             None,
         );
         let latency = self.until_sent.parts.total();
-        self.awaits.end_all(self.since, AwaitedOutcome::Unanswered);
+        self.awaits.end_by(end, gave_up);
         let episode = Episode {
             id,
             settled: false,

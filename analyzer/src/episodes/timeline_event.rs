@@ -153,7 +153,7 @@ impl Wait {
         match self {
             Wait::Sleep => Some(Cause::Sleeping),
             Wait::Stopped => Some(Cause::Elsewhere),
-            Wait::Poll | Wait::Lock | Wait::File | Wait::Other => None,
+            _ => None,
         }
     }
 

@@ -113,7 +113,8 @@ fn of_other_clients(of: &EpisodeReport) -> Option<String> {
         let what = format!("; {who} handled {} for", one.landmark);
         Some((what, one.latency_ms))
     });
-    let answered = of.awaited.iter().filter_map(|one| {
+    let answered = of.awaited.iter().filter(|one| one.outcome == "answered");
+    let answered = answered.filter_map(|one| {
         let who = one.client.as_deref()?;
         Some((format!("; {who} answered {} after", one.request), one.ms))
     });
@@ -153,14 +154,18 @@ const LINKS: usize = 6;
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
-    let merged = blame.path.chunk_by(is_like).filter_map(|links| {
-        let longest = links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
-        Some(PathReport {
-            start_ms: links.first()?.start_ms,
-            ms: links.iter().map(|link| link.ms).sum(),
-            ..longest.clone()
-        })
-    });
+    let key = |of: &PathReport| (of.kind, of.connection, of.request.clone());
+    let merged = blame
+        .path
+        .chunk_by(|a, b| key(a) == key(b))
+        .filter_map(|links| {
+            let longest = links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
+            Some(PathReport {
+                start_ms: links.first()?.start_ms,
+                ms: links.iter().map(|link| link.ms).sum(),
+                ..longest.clone()
+            })
+        });
     let mut links: Vec<PathReport> = merged.collect();
     // Shorter links are not printed.
     links.retain(|link| link.ms >= 1.0);
@@ -185,11 +190,6 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     }
     let line = format!("{indent}{}", plain(&blame.sentence));
     text.push_str(&page.wrap(&line, indent.len()));
-}
-
-/// Returns true if two successive links of the critical path are shown as one, with the location of the longer one.
-fn is_like(one: &PathReport, other: &PathReport) -> bool {
-    (one.kind, one.connection, &one.request) == (other.kind, other.connection, &other.request)
 }
 
 /// Writes the nested episodes `children` to `text`, with inclusive and exclusive times. `depth` is the depth of

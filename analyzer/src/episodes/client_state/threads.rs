@@ -25,17 +25,8 @@ struct Ended {
     relieved: bool,
     /// True if another thread ended the wait.
     handed: bool,
-    /// Why no event ended the wait; `None` if an event may have ended it.
-    ignored_events: Option<Cause>,
-}
-
-impl Ended {
-    /// The reason why the threads did not run after bytes had arrived. A thread in another call than poll is not woken
-    /// by bytes.
-    fn cause(&self) -> Cause {
-        let assumed = [Cause::Processor, Cause::Elsewhere][usize::from(self.unsure)];
-        self.ignored_events.unwrap_or(assumed)
-    }
+    /// The reason why the threads did not run after bytes had arrived.
+    cause: Cause,
 }
 
 impl ClientState {
@@ -94,7 +85,10 @@ impl ClientState {
                             || woken.is_some_and(|woken| woken.wait == Some(Wait::Lock)))
                             && time.saturating_sub(since) < BRIEF.max(soon)
                             && woken.is_some_and(|woken| woken.since < since),
-                        ignored_events: woken.and_then(|woken| woken.wait?.ignores_events()),
+                        // A thread in another call than poll is not woken by bytes.
+                        cause: woken
+                            .and_then(|woken| woken.wait?.ignores_events())
+                            .unwrap_or([Cause::Processor, Cause::Elsewhere][usize::from(unsure)]),
                     };
                     self.woke(time, &ended);
                 }
@@ -229,7 +223,7 @@ impl ClientState {
             fed: fed_at,
             relieved,
             handed,
-            ignored_events: _,
+            cause,
         } = *ended;
         let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
@@ -242,7 +236,7 @@ impl ClientState {
         self.still_waits(time);
         if self.awaits() {
             self.mid_way = false;
-            return self.wakes_waiting(time, since, fed.then(|| ended.cause()));
+            return self.wakes_waiting(time, since, fed.then_some(cause));
         }
         if std::mem::take(&mut self.synchronises) && !self.waiting.is_empty() {
             // The response is complete, and the client reads the next event.
@@ -293,7 +287,7 @@ impl ClientState {
                 self.busy_from = None;
                 self.begin(time);
                 if let Some(open) = &mut self.open {
-                    open.could_begin(since, ended.cause());
+                    open.could_begin(since, cause);
                 }
             }
             return;

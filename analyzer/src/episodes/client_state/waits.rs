@@ -14,6 +14,8 @@ use crate::pipeline::open_requests::{OpenRequest, OpenRequestChange, OpenStep};
 
 /// Maximum number of parked episodes of a client. Beyond it, the oldest one ends.
 const MAX_PARKED: usize = 16;
+/// Maximum number of drawings without a stimulus that are kept.
+const MAX_DRAWINGS: usize = 8;
 /// If a program drew without a stimulus in this time before its open request, it draws periodically, such as a blinking
 /// cursor. In nanoseconds.
 const PERIOD: u64 = 2_000_000_000;
@@ -28,7 +30,7 @@ impl ClientState {
     pub(crate) fn current_waits(&self) -> impl Iterator<Item = &OpenRequest> {
         let parked = self.parked.iter().map(|(_, open)| open);
         let all = self.open.iter().chain(parked);
-        let waiting = all.filter(|open| !open.goes_on_meanwhile && open.drew_waiting.is_none());
+        let waiting = all.filter(|open| !open.goes_on_meanwhile && open.late_drawings.is_empty());
         waiting.flat_map(|open| &open.awaits.open)
     }
 
@@ -38,7 +40,7 @@ impl ClientState {
             && open.takes_open(request)
         {
             open.awaits.opens(*request);
-            open.drew_waiting = None;
+            open.late_drawings.clear();
         }
     }
 
@@ -101,7 +103,7 @@ impl ClientState {
                 self.answer_came = Some(time);
             }
             self.unpark(time, at);
-        } else if !parked.awaits.is_open() && parked.drew_waiting.is_some() {
+        } else if !parked.awaits.is_open() && !parked.late_drawings.is_empty() {
             self.end_parked(at);
         }
     }
@@ -150,7 +152,7 @@ impl ClientState {
     /// Parks the episode that waits for a reply if the client begins something else. The client waited from `since` to
     /// `time` (nanoseconds). If bytes have arrived, `late` is the reason why the client did not read them at once.
     pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, late: Option<Cause>) {
-        let blocked = |open: &OpenEpisode| open.awaits.blocks() && open.drew_waiting.is_none();
+        let blocked = |open: &OpenEpisode| open.awaits.blocks() && open.late_drawings.is_empty();
         let blocks = self.open.as_ref().is_some_and(blocked);
         if let Some(late) = late.filter(|_| !self.waiting.is_empty()) {
             self.park();
@@ -184,15 +186,49 @@ impl ClientState {
             Thread::Unknown => self.fed_at < asked,
             _ => self.woke_unfed.is_some_and(|woke| woke > asked),
         };
-        let read = self.open.as_mut().filter(|_| unfed);
-        if let Some(read) = read.and_then(|open| open.together.pop()) {
+        let Some(open) = self.open.as_mut().filter(|_| unfed) else {
+            return;
+        };
+        if let Some(read) = open.together.pop() {
             self.waiting.put_back(read.press);
         }
-        if unfed && self.waiting.has_press() {
+        if self.waiting.has_press() {
             self.park();
             self.begin(time);
-        } else if let Some(open) = self.open.as_mut().filter(|_| unfed) {
-            open.drew_waiting.get_or_insert(time);
+        } else if open.late_drawings.is_empty() {
+            open.late_drawings.push(((0, 0), time));
+        }
+    }
+
+    /// Processes the client's response `ended` while other episodes wait. If the client responds to other input, the
+    /// parked episodes do not block it; without a reply, each ends when the user goes on. If it draws by a timer, but
+    /// not what it drew before its request, it may have given up.
+    pub(super) fn responds_meanwhile(&mut self, ended: &OpenEpisode) {
+        let all = self.parked.iter_mut().map(|(_, open)| open);
+        let mut waiting = all.filter(|open| open.awaits.blocks() && !open.goes_on_meanwhile);
+        if ended.stimulus.is_some() && ended.requests > 0 && !ended.is_key_release() {
+            waiting
+                .filter(|open| open.late_drawings.is_empty())
+                .for_each(|open| open.late_drawings.push(((0, 0), ended.start)));
+            let all = self.parked.iter_mut();
+            all.for_each(|(_, open)| open.goes_on_meanwhile = true);
+        } else if ended.stimulus.is_none() && ended.draws {
+            let drawing = (ended.requests, ended.bytes);
+            let is_new = !self.drawings.contains(&drawing);
+            if let (Some(open), Some(sent), true) = (waiting.next_back(), ended.last_sent, is_new) {
+                let late = &mut open.late_drawings;
+                let before = late.len();
+                late.retain(|(known, _)| *known != drawing);
+                // A repeated drawing is periodic.
+                if late.len() == before {
+                    late.truncate(MAX_DRAWINGS);
+                    return late.push((drawing, sent));
+                }
+            }
+            if is_new {
+                self.drawings.truncate(MAX_DRAWINGS - 1);
+                self.drawings.push_front(drawing);
+            }
         }
     }
 
@@ -215,6 +251,9 @@ impl ClientState {
     /// Ends all episodes at `time` (nanoseconds), because the connection or the trace has ended.
     pub(crate) fn close_all(&mut self, time: u64) {
         self.still_waits(time);
+        if !self.awaits() {
+            self.close();
+        }
         while let Some((_, open)) = self.parked.first_mut() {
             // The user still waits for the response.
             match open.is_input() && !open.goes_on_meanwhile {

@@ -204,15 +204,12 @@ impl ClientThreads {
     /// Adds thread `tid`, which has waited since `since` (nanoseconds), before its context switches were recorded. Returns
     /// false, and does nothing, if the thread is known.
     pub(crate) fn waited_before(&mut self, tid: u32, since: u64) -> bool {
-        let is_new = !self.threads.contains_key(&tid) && self.has_room(tid);
-        if is_new {
-            let thread = self
-                .threads
-                .entry(tid)
-                .or_insert_with(|| KnownThread::new(since));
-            thread.now = State::Waiting;
+        if self.threads.contains_key(&tid) || !self.has_room(tid) {
+            return false;
         }
-        is_new
+        let mut thread = KnownThread::new(since);
+        thread.now = State::Waiting;
+        self.threads.insert(tid, thread).is_none()
     }
 
     /// Stores the call `place` in which a thread has waited since `since` (nanoseconds); `asks` is true while a reply

@@ -168,3 +168,29 @@ fn press_whose_effect_no_message_causes_is_not_part_of_the_wait() {
     let answered = Some(AwaitedOutcome::Answered);
     assert_eq!(paste.actions(), [(399, answered), (5, None)]);
 }
+
+#[test]
+fn unanswered_request_ends_when_the_user_goes_on() {
+    let mut paste = Paste::new();
+    paste.0.at(600_000).server_sends(&[press(39, 1600)]);
+    paste.turn(600_050, &[map_window(WINDOW)]);
+    let gave_up = Some(AwaitedOutcome::GaveUp);
+    assert_eq!(paste.actions(), [(499, gave_up), (0, None)]);
+}
+
+/// The program's cursor blinks while the program waits, and after it has given up.
+#[test]
+fn drawing_that_is_not_periodic_ends_an_unanswered_wait() {
+    let mut paste = Paste(Scheduled::new());
+    let blinks = [poly_fill_rectangle(1), map_window(WINDOW)];
+    paste.turn(50_000, &blinks);
+    paste.0.at(101_000).server_sends(&[press(38, 1100)]);
+    paste.turn(101_050, &[convert()]);
+    for millis in [600, 1100] {
+        paste.turn(millis * 1000, &blinks);
+    }
+    paste.turn(1_200_000, &[map_window(WINDOW)]);
+    paste.turn(1_600_000, &blinks);
+    let gave_up = Some(AwaitedOutcome::GaveUp);
+    assert_eq!(paste.actions(), [(1099, gave_up)]);
+}

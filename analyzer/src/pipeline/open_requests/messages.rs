@@ -82,10 +82,13 @@ impl OpenRequests {
         match request.major {
             // MapWindow or ConfigureWindow of another client's window: the window manager does what the client
             // requested.
-            8 | 12 if !self.open.is_empty() => {
+            8 | 12 => {
                 let kinds = [OpenKind::Map, OpenKind::Configure];
                 let kind = kinds[usize::from(request.major == 12)];
                 self.managed(time, client, kind, window);
+                if self.changed.len() < MAX_OPEN || self.changed.contains_key(&window) {
+                    self.changed.insert(window, client);
+                }
             }
             18 => self.property(seen, request, window, word(4), &body),
             19 => self.deleted(seen, window, word(4)),
@@ -96,6 +99,7 @@ impl OpenRequests {
             24 => {
                 let selection = word(4);
                 let owner = self.owners.get(&selection).copied().unwrap_or(0);
+                let piece = key(OpenKind::SelectionPiece, window, word(12).into());
                 let key = key(OpenKind::Selection, window, pair(selection, word(8)));
                 let party = client_of(seen.session, owner);
                 let subject = Some(seen.session.atom_label(selection));
@@ -103,9 +107,11 @@ impl OpenRequests {
                 if self.asked.len() >= MAX_OPEN {
                     self.asked.clear();
                 }
-                if let Some(before) = self.asked.insert((window, word(12)), key) {
-                    self.close(time, OpenStep::Abandoned, |(known, _)| *known == before);
-                }
+                let before = self.asked.insert((window, word(12)), key);
+                self.transfers.remove(&(window, word(12)));
+                self.close(time, OpenStep::Abandoned, |(known, _)| {
+                    Some(*known) == before || *known == piece
+                });
                 self.opens(time, key, client, party, subject);
             }
             25 => self.sends(seen, window, &body),
@@ -344,7 +350,9 @@ impl OpenRequests {
     /// Notes that the server redirects a client's request to the window manager.
     fn redirected(&mut self, seen: &MessageContext<'_>, kind: OpenKind, window: u32) {
         self.window_manager = Some(seen.connection);
-        if let Some(client) = client_of(seen.session, window) {
+        let owner = client_of(seen.session, window);
+        // Other clients, such as taskbars, change the window, too.
+        if let Some(client) = owner.filter(|owner| self.changed.get(&window) == Some(owner)) {
             let key = key(kind, window, 0);
             self.opens(seen.time, key, client, Some(seen.connection), None);
         }

@@ -84,6 +84,8 @@ pub(crate) struct OpenRequests {
     changes: VecDeque<OpenRequestChange>,
     /// The windows of selection owners.
     owners: HashMap<u32, u32>,
+    /// The clients that last mapped or configured each window.
+    changed: HashMap<u32, ConnectionId>,
     /// The last requests for a selection, by requesting window and property.
     asked: HashMap<(u32, u32), Key>,
     /// Incremental transfers, by window and property.

@@ -205,3 +205,23 @@ fn piece_is_open_until_its_property_is_deleted() {
         ]
     );
 }
+
+/// A taskbar that moves a window does not make its client wait.
+#[test]
+fn only_a_clients_own_change_waits_for_the_window_manager() {
+    let steps = |by: u32| {
+        let mut display = Display::timed();
+        // ConfigureWindow: window, mask, x.
+        display.sends(by, 10.0, request(12, 0, &[OTHER, 1, 40]));
+        let mut redirected = event(23, &[0, OTHER, 0, 0, 0, 0]);
+        redirected[26] = 1;
+        display.gets(2, 11.0, redirected);
+        let found = changes(&display);
+        found
+            .iter()
+            .map(|one| (one.step, one.request.client.0))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(steps(3), [(OpenStep::Opened, 3)]);
+    assert_eq!(steps(1), []);
+}
