@@ -253,14 +253,15 @@ impl Episode {
     /// The episode over another link. Latency that the simulation adds is attributed to the network.
     pub(crate) fn over(&self, link: &ForecastTimes) -> Episode {
         let mut episode = self.clone();
-        let (start, drawing) = (self.start.as_nanos(), self.presentation);
-        let own = link.latency(self.client, [start, self.end().as_nanos()], drawing);
-        let Some(own) = own else {
+        let [start, end] = [self.start, self.end()].map(Timestamp::as_nanos);
+        // While the server draws, the client may already write the next frame.
+        let last = [end.saturating_sub(self.presentation), self.presentation];
+        let Some(own) = link.latency(self.client, [start, end], last) else {
             return episode;
         };
         let others = self.children.iter().filter_map(|child| {
             let end = child.start.as_nanos().saturating_add(child.latency);
-            link.latency(child.client?, [start, end], drawing)
+            link.latency(child.client?, [start, end], [end, self.presentation])
         });
         let latency = others.max().unwrap_or(0).max(own);
         let recorded = self.parts.of(LatencyComponent::Network);

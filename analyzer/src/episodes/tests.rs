@@ -334,6 +334,32 @@ fn over(trace: &Synthetic, net: &str) -> Option<Arc<ForecastTimes>> {
 }
 
 #[test]
+fn frame_written_while_the_server_draws_is_not_part_of_the_forecast() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(101 * MS).server_sends(&[key_press(1, 1101)]);
+    all.client(101 * MS + 50, In);
+    all.at(102 * MS).client_sends(&[poly_fill_rectangle(1)]);
+    all.client(102 * MS + 20, Blocked);
+    all.waits(102 * MS + 20, POLL);
+    all.server(102 * MS + 50, 142 * MS);
+    all.client(130 * MS, In);
+    all.at(131 * MS)
+        .client_sends(&[request(127, 0, &[0; 25_000])]);
+    all.client(132 * MS, Blocked);
+    all.waits(132 * MS, POLL);
+    all.at(900 * MS).end();
+    let options = EpisodeOptions {
+        link: over(&all.trace, "100KB/s,0ms"),
+        ..EpisodeOptions::default()
+    };
+    let findings = findings(&all.trace, &options);
+    let mut episodes = findings.episodes().into_iter();
+    let key = episodes.find(|one| one.trigger == Trigger::Input).unwrap();
+    assert!(key.latency() < 100_000_000, "{}", key.latency());
+}
+
+#[test]
 fn network_link_adds_transfer_and_round_trip_time() {
     let mut trace = Synthetic::new();
     trace.wait(100 * MS).server_sends(&[expose(0)]);

@@ -28,17 +28,17 @@ impl Forecasts {
 
 impl ForecastTimes {
     /// Returns the forecast latency in nanoseconds: from `start` until the client's work up to `end` is complete over
-    /// the link, including the server's last work, which takes at most `drawing` nanoseconds. `None` if the client sent
-    /// nothing between `start` and `end`.
+    /// the link. `last` has the time up to which the client wrote, and the maximum nanoseconds of the server's last
+    /// work. `None` if the client sent nothing in this time.
     pub(crate) fn latency(
         &self,
         client: ConnectionId,
         [start, end]: [u64; 2],
-        drawing: u64,
+        last: [u64; 2],
     ) -> Option<u64> {
         let done = self
             .recorded
-            .done(&self.times, client, [start, end], [end, drawing])?;
+            .done(&self.times, client, [start, end], last)?;
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
