@@ -208,7 +208,7 @@ impl ClientState {
         let mut waiting = all.filter(|open| open.awaits.blocks() && !open.goes_on_meanwhile);
         if ended.stimulus.is_some() && ended.requests > 0 && !ended.is_key_release() {
             waiting
-                .filter(|open| open.late_drawings.is_empty())
+                .filter(|open| ended.is_input() && open.late_drawings.is_empty())
                 .for_each(|open| open.late_drawings.push(((0, 0), ended.start)));
             let all = self.parked.iter_mut();
             all.for_each(|(_, open)| open.goes_on_meanwhile = true);
