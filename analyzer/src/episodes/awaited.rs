@@ -137,11 +137,10 @@ impl Awaits {
         self.end_all(end, AwaitedOutcome::Unanswered);
         let end = Timestamp::from_nanos(end);
         for one in self.over.iter_mut().filter(|one| one.until >= end) {
-            if gave_up {
-                one.outcome = AwaitedOutcome::GaveUp;
-            }
-            if one.outcome != AwaitedOutcome::Answered {
-                one.until = end;
+            match one.outcome {
+                AwaitedOutcome::Answered if !gave_up => {}
+                _ if gave_up => (one.until, one.outcome) = (end, AwaitedOutcome::GaveUp),
+                _ => one.until = end,
             }
         }
     }

@@ -267,6 +267,11 @@ impl OpenEpisode {
         );
     }
 
+    /// True if nothing shows that the client goes on without the replies to the episode's open requests.
+    pub(crate) fn is_held_up(&self) -> bool {
+        !self.goes_on_meanwhile && self.late_drawings.is_empty()
+    }
+
     /// Adds a press that the client had read by `time` (nanoseconds), together with the episode's stimulus.
     pub(crate) fn read_together(&mut self, press: WaitingStimulus, time: u64) {
         if self.together.len() < MAX_FED {

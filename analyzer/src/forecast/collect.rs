@@ -407,12 +407,11 @@ impl Forecasts {
         });
         write.returned = time.max(held.unwrap_or(0));
         let since = woken.or(previous).map_or(0, |moment| recorded.time(moment));
-        if let Some(pid) = client.pid {
-            let ran = self.processes.ran_since(pid, since);
-            client.threads.retain(|tid| ran.contains(tid));
-            if client.threads.is_empty() {
-                client.threads = ran;
-            }
+        let ran = |pid| self.processes.ran_since(pid, since);
+        let ran = client.pid.map_or_else(Vec::new, ran);
+        client.threads.retain(|tid| ran.contains(tid));
+        if client.threads.is_empty() {
+            client.threads = ran;
         }
         // The main thread opens the connections.
         let thread = client.thread().or(client.pid.filter(|_| since == 0));

@@ -30,7 +30,7 @@ impl ClientState {
     pub(crate) fn current_waits(&self) -> impl Iterator<Item = &OpenRequest> {
         let parked = self.parked.iter().map(|(_, open)| open);
         let all = self.open.iter().chain(parked);
-        let waiting = all.filter(|open| !open.goes_on_meanwhile && open.late_drawings.is_empty());
+        let waiting = all.filter(|open| open.is_held_up());
         waiting.flat_map(|open| &open.awaits.open)
     }
 
@@ -144,8 +144,9 @@ impl ClientState {
     /// since the episode was parked. Called when the client wakes or disconnects.
     pub(super) fn still_waits(&mut self, time: u64) {
         let idle = self.open.as_ref().is_none_or(|open| open.requests == 0);
-        if let Some(last) = self.parked.len().checked_sub(1).filter(|_| idle) {
-            self.unpark(time, last);
+        let last = self.parked.last();
+        if idle && last.is_some_and(|(_, last)| last.is_held_up()) {
+            self.unpark(time, self.parked.len() - 1);
         }
     }
 

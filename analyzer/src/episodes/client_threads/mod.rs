@@ -327,9 +327,9 @@ impl ClientThreads {
     /// Returns why no event ends the last waits of the threads: all of them sleep, or all are stopped; `None` if events
     /// may end the waits.
     pub(crate) fn ignore_events(&self) -> Option<Cause> {
-        let mut waits = self.speakers().map(|(_, thread)| thread.wait);
-        let first = waits.next()??.wait;
-        let same = |place: Option<Place>| place.is_some_and(|place| place.wait == first);
+        let mut waits = self.speakers().map(|(_, thread)| Some(thread.wait?.wait));
+        let first = waits.next()??;
+        let same = |wait| wait == Some(first);
         first.ignores_events().filter(|_| waits.all(same))
     }
 

@@ -67,13 +67,13 @@ impl AwaitedReport {
 }
 
 /// A sentence about the episode's longest wait for `client` (for anyone, if `client` is the episode's client); `None`
-/// without such a wait, or if it is not longer than half of the latency.
+/// without such a wait, or if it is shorter than half of the latency.
 pub(super) fn longest(of: &Episode, client: ConnectionId, findings: &Findings) -> Option<String> {
     let mut all = of.awaited.iter();
     // The one that has to answer may itself wait for the episode's client.
     let is_own = client == of.client;
     let longest = all.find(|wait| is_own || wait.request.party == Some(client))?;
-    (longest.nanos() > of.latency() / 2).then(|| sentence(longest, findings))
+    (longest.nanos() >= of.latency() / 2).then(|| sentence(longest, findings))
 }
 
 fn sentence(wait: &AwaitedRequest, findings: &Findings) -> String {

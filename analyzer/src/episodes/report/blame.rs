@@ -183,7 +183,9 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),
     };
-    if matches!(blame.kind, BlameKind::OtherClient | BlameKind::Awaited)
+    // A client may run its own code while it waits: it asks again and again for the reply.
+    use BlameKind::{Awaited, Client, OtherClient};
+    if matches!(blame.kind, OtherClient | Awaited | Client)
         && let Some(waited) = super::awaited::longest(episode, blame.client, findings)
     {
         return waited;

@@ -53,12 +53,9 @@ const STEPS: [f64; 16] = [
 
 /// The number of `latencies` (nanoseconds) that are at least `ms` milliseconds.
 fn at_least(latencies: &Distribution, ms: f64) -> u64 {
-    let least = (ms * 1e6) as u64;
-    let long = latencies
-        .counts()
-        .into_iter()
-        .filter(|(value, _)| *value >= least);
-    long.map(|(_, count)| count).sum()
+    let mut counts = latencies.counts();
+    counts.retain(|(value, _)| *value as f64 >= ms * 1e6);
+    counts.iter().map(|(_, count)| count).sum()
 }
 
 /// A point of the cumulative latency distribution.

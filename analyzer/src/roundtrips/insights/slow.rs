@@ -315,13 +315,10 @@ impl Insight for SlowReplies {
             replies.longest >= usual.saturating_mul(TIMES)
                 || catalogue::slow(name.as_str()).is_some()
         };
-        let slow = self
-            .slow
-            .all()
-            .filter(|(_, (name, _), replies)| far(*name, replies));
-        let found =
-            slow.map(|(client, (name, cause), replies)| self.finding(client, name, cause, replies));
-        found.collect()
+        let all = self.slow.all();
+        let slow = all.filter(|(_, (name, _), replies)| far(*name, replies));
+        slow.map(|(client, (name, cause), replies)| self.finding(client, name, cause, replies))
+            .collect()
     }
 }
 
