@@ -33,6 +33,16 @@ impl Default for Synthetic {
 impl Synthetic {
     /// Creates a trace of a client that connected before the recording, and draws after six seconds.
     pub fn joined() -> Synthetic {
+        let mut trace = Synthetic::connected_before();
+        trace
+            .wait(6_000_000)
+            .client_sends(&[poly_fill_rectangle(3)]);
+        trace.end();
+        trace
+    }
+
+    /// Creates a trace of a client that connected before the recording.
+    pub fn connected_before() -> Synthetic {
         let mut trace = Synthetic::new();
         trace
             .records
@@ -41,10 +51,6 @@ impl Synthetic {
             connection: ConnectionId(1),
             ..Joined::default()
         }));
-        trace
-            .wait(6_000_000)
-            .client_sends(&[poly_fill_rectangle(3)]);
-        trace.end();
         trace
     }
 

@@ -123,9 +123,9 @@ pub(crate) struct OpenEpisode {
     starts_up: bool,
     /// True if the client handles other stimuli while it waits for the reply to an open request.
     pub(crate) goes_on_meanwhile: bool,
-    /// Drawings by a timer before the reply to an open request arrived, without periodic ones, each with its numbers of
-    /// requests and bytes and its time in nanoseconds. With one, the client may have given up, or it shows its progress.
-    pub(crate) late_drawings: Vec<((u64, u64), u64)>,
+    /// The times in nanoseconds at which the wait for a reply may have ended without it: at a drawing by a timer that is
+    /// not periodic, with its numbers of requests and bytes if it is an episode of its own, or when the user went on.
+    pub(crate) possible_ends: Vec<(Option<(u64, u64)>, u64)>,
     /// The time in which the stimulus waited although the client handled nothing, in nanoseconds.
     pub(crate) waited_idle: u64,
     /// The time in nanoseconds at which a timer was due that the client had set before it read the stimulus; `None` if
@@ -199,7 +199,7 @@ impl OpenEpisode {
             scheduled: false,
             starts_up: false,
             goes_on_meanwhile: false,
-            late_drawings: Vec::new(),
+            possible_ends: Vec::new(),
             waited_idle: 0,
             timer: None,
             unsure: None,
@@ -269,7 +269,7 @@ impl OpenEpisode {
 
     /// True if nothing shows that the client goes on without the replies to the episode's open requests.
     pub(crate) fn is_held_up(&self) -> bool {
-        !self.goes_on_meanwhile && self.late_drawings.is_empty()
+        !self.goes_on_meanwhile && self.possible_ends.is_empty()
     }
 
     /// Adds a press that the client had read by `time` (nanoseconds), together with the episode's stimulus.
@@ -692,7 +692,7 @@ impl OpenEpisode {
         let mut answered = self.awaits.answered_at();
         // A client that only queries after the reply had given up before.
         let ignores = answered.is_none_or(|at| self.last_effect < Some(at));
-        let late = self.late_drawings.first().filter(|_| ignores);
+        let late = self.possible_ends.first().filter(|_| ignores);
         let gave_up = late.is_some();
         if let (Some((_, at)), Some(sent)) = (late, &mut self.last_sent)
             && (answered.is_some() || *sent < *at)

@@ -213,7 +213,7 @@ impl ClientState {
                 time.saturating_sub(sent.max(self.answered_at)) > self.spans.silence
             })
         });
-        let waits = |open: &OpenEpisode| open.awaits.is_open() && open.late_drawings.is_empty();
+        let waits = |open: &OpenEpisode| open.awaits.is_open() && open.possible_ends.is_empty();
         if over && self.is_idle_at_server() && !self.open.as_ref().is_some_and(waits) {
             self.close();
             self.motion_is_handled();

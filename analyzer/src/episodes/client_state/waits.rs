@@ -40,7 +40,7 @@ impl ClientState {
             && open.takes_open(request)
         {
             open.awaits.opens(*request);
-            open.late_drawings.clear();
+            open.possible_ends.clear();
         }
     }
 
@@ -103,7 +103,7 @@ impl ClientState {
                 self.answer_came = Some(time);
             }
             self.unpark(time, at);
-        } else if !parked.awaits.is_open() && !parked.late_drawings.is_empty() {
+        } else if !parked.awaits.is_open() && !parked.possible_ends.is_empty() {
             self.end_parked(at);
         }
     }
@@ -153,7 +153,7 @@ impl ClientState {
     /// Parks the episode that waits for a reply if the client begins something else. The client waited from `since` to
     /// `time` (nanoseconds). If bytes have arrived, `late` is the reason why the client did not read them at once.
     pub(super) fn wakes_waiting(&mut self, time: u64, since: u64, late: Option<Cause>) {
-        let blocked = |open: &OpenEpisode| open.awaits.blocks() && open.late_drawings.is_empty();
+        let blocked = |open: &OpenEpisode| open.awaits.blocks() && open.possible_ends.is_empty();
         let blocks = self.open.as_ref().is_some_and(blocked);
         if let Some(late) = late.filter(|_| !self.waiting.is_empty()) {
             self.park();
@@ -196,8 +196,8 @@ impl ClientState {
         if self.waiting.has_press() {
             self.park();
             self.begin(time);
-        } else if open.late_drawings.is_empty() {
-            open.late_drawings.push(((0, 0), time));
+        } else if open.possible_ends.is_empty() {
+            open.possible_ends.push((None, time));
         }
     }
 
@@ -209,21 +209,21 @@ impl ClientState {
         let mut waiting = all.filter(|open| open.awaits.blocks() && !open.goes_on_meanwhile);
         if ended.stimulus.is_some() && ended.requests > 0 && !ended.is_key_release() {
             waiting
-                .filter(|open| ended.is_input() && open.late_drawings.is_empty())
-                .for_each(|open| open.late_drawings.push(((0, 0), ended.start)));
+                .filter(|open| ended.is_input() && open.possible_ends.is_empty())
+                .for_each(|open| open.possible_ends.push((None, ended.start)));
             let all = self.parked.iter_mut();
             all.for_each(|(_, open)| open.goes_on_meanwhile = true);
         } else if ended.stimulus.is_none() && ended.draws {
             let drawing = (ended.requests, ended.bytes);
             let is_new = !self.drawings.contains(&drawing);
             if let (Some(open), Some(sent), true) = (waiting.next_back(), ended.last_sent, is_new) {
-                let late = &mut open.late_drawings;
-                let before = late.len();
-                late.retain(|(known, _)| *known != drawing);
+                let ends = &mut open.possible_ends;
+                let before = ends.len();
+                ends.retain(|(known, _)| *known != Some(drawing));
                 // A repeated drawing is periodic.
-                if late.len() == before {
-                    late.truncate(MAX_DRAWINGS);
-                    return late.push((drawing, sent));
+                if ends.len() == before {
+                    ends.truncate(MAX_DRAWINGS);
+                    return ends.push((Some(drawing), sent));
                 }
             }
             if is_new {

@@ -3,7 +3,6 @@
 use super::*;
 use crate::episodes::cross_client::blame::{Blame, BlameKind};
 use crate::episodes::{Episode, Thresholds};
-use x11prof_trace::Joined;
 
 fn key(all: &Scheduled) -> Episode {
     let options = EpisodeOptions {
@@ -184,19 +183,12 @@ fn wait_for_child_process_is_blamed_elsewhere() {
 
 #[test]
 fn client_that_was_stopped_before_the_recording_lacks_no_processor() {
-    let mut trace = Synthetic::new();
+    let mut trace = Synthetic::connected_before();
     trace.control(Control::Capture {
         pid: CLIENT_PID,
         capture: "switches".to_owned(),
         why: None,
     });
-    trace
-        .records
-        .retain(|record| matches!(record, Record::Control(..)));
-    trace.control(Control::Joined(Joined {
-        connection: ConnectionId(1),
-        ..Joined::default()
-    }));
     trace.wait(MS).control(Control::Waiting(Waiting {
         pid: CLIENT_PID,
         tid: CLIENT_PID,

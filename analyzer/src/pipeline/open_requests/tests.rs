@@ -225,3 +225,28 @@ fn only_a_clients_own_change_waits_for_the_window_manager() {
     assert_eq!(steps(3), [(OpenStep::Opened, 3)]);
     assert_eq!(steps(1), []);
 }
+
+/// A selection's owner that ends leaves its transfer open; the requestor uses the property again.
+#[test]
+fn next_request_for_a_property_ends_the_transfer_in_it() {
+    let mut display = Display::timed();
+    interns(&mut display, 1, "INCR", 301);
+    display.sends(2, 10.0, request(18, 0, &[OTHER, 7, 301, 32, 1, 0]));
+    display.sends(3, 20.0, request(19, 0, &[OTHER, 7]));
+    display.sends(3, 900.0, request(24, 0, &[OTHER, 1, 8, 7, 0]));
+    // PropertyNotify: window, atom, time, state. The new owner writes the selection.
+    display.gets(3, 950.0, event(28, &[OTHER, 7, 0, 0]));
+    let steps: Vec<_> = kinds(&display)
+        .iter()
+        .map(|(step, kind, ..)| (*step, *kind))
+        .filter(|(_, kind)| *kind != OpenKind::PieceTaken)
+        .collect();
+    assert_eq!(
+        steps,
+        [
+            (OpenStep::Opened, OpenKind::SelectionPiece),
+            (OpenStep::Abandoned, OpenKind::SelectionPiece),
+            (OpenStep::Opened, OpenKind::Selection),
+        ]
+    );
+}
