@@ -159,6 +159,7 @@ static struct {
     struct link_map *map; /* 0 where it has been unloaded */
     void *dynamic;        /* an address of its own */
     uint64_t begin, end;  /* of its addresses; 0 where that is not known */
+    uint64_t name;        /* a hash */
     uint32_t number;
 } modules[MODULES];
 static int module_count, began;
@@ -167,8 +168,8 @@ static int is_silent;
 static struct known *newest;
 /* The process whose thread learns a stack; a child has its parent's. */
 static int learner;
-/* True from the unloading of a library until its stacks are forgotten. */
-static int has_unloaded;
+/* The number of threads that unload a library; true until the unloaded ones are forgotten. */
+static int unloading, has_unloaded;
 /* This process, and its main thread. The program may have restricted its system calls unseen, so later there are few. */
 static int process;
 static int recorder; /* 0 where it is not known */
@@ -361,6 +362,14 @@ static struct link_map *map_of(void *address, struct found *found)
     return dladdr1 && dladdr1(address, &info, (void **)&found->map, RTLD_DL_LINKMAP) ? found->map : 0;
 }
 
+static uint64_t hash_of(const char *name)
+{
+    uint64_t hash = 0;
+    while (*name)
+        hash = (hash ^ (unsigned char)*name++) * 0x9E3779B97F4A7C15ULL;
+    return hash;
+}
+
 static uint32_t module_of(uint64_t pc, uint64_t *base)
 {
     for (int i = 0; i < module_count; i++)
@@ -390,6 +399,7 @@ static uint32_t module_of(uint64_t pc, uint64_t *base)
         return NO_MODULE;
     modules[module_count].map = map;
     modules[module_count].dynamic = map->l_ld;
+    modules[module_count].name = hash_of(map->l_name);
     modules[module_count].begin = (uint64_t)found.begin;
     modules[module_count].end = (uint64_t)found.end;
     modules[module_count++].number = number;
@@ -640,13 +650,14 @@ static uint64_t size_of_known(uint32_t depth)
     return sizeof(struct known) + sizeof((struct known *)0)->returns[0] * depth;
 }
 
-/* Forgets libraries that are no longer loaded, and the stacks with their addresses: other libraries may have them soon. A
- * thread that learns a stack meanwhile does so afterwards, and no stack is known until then. */
+/* Forgets libraries that are no longer loaded, and the stacks with their addresses. Another library may have these by now, and
+ * its map may be where the old one's was: the names differ. */
 static void forget_unloaded(void)
 {
     struct found found;
     for (int i = 0; i < module_count; i++) {
-        if (!modules[i].map || map_of(modules[i].dynamic, &found) == modules[i].map)
+        struct link_map *map = modules[i].map;
+        if (!map || (map_of(modules[i].dynamic, &found) == map && hash_of(map->l_name) == modules[i].name))
             continue;
         uint64_t begin = modules[i].begin, end = modules[i].end ? modules[i].end : UINT64_MAX;
         modules[i].map = 0;
@@ -662,6 +673,16 @@ static void forget_unloaded(void)
     }
 }
 
+static inline struct known *find(struct place_of_call from, uint64_t python, struct known *const *bucket)
+{
+    struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (int i = 0; known && i < CHAIN; i++, known = known->next)
+        if (known->at == from.at && known->pc == from.pc && known->python == python && known->thread == pthread_self()
+            && holds(known, 0))
+            return known;
+    return 0;
+}
+
 /* Unwinds a stack, and keeps the places of its return addresses. */
 static uint32_t learn(struct place_of_call from, uint64_t python, struct known **bucket)
 {
@@ -673,13 +694,17 @@ static uint32_t learn(struct place_of_call from, uint64_t python, struct known *
         return 0;
     }
     uint64_t since = now();
-    if (__atomic_exchange_n(&has_unloaded, 0, __ATOMIC_ACQ_REL))
+    uint32_t stack = 0;
+    if (__atomic_load_n(&unloading, __ATOMIC_ACQUIRE) || __atomic_exchange_n(&has_unloaded, 0, __ATOMIC_ACQ_REL)) {
         forget_unloaded();
+        const struct known *known = find(from, python, bucket);
+        stack = known ? known->stack : 0;
+    }
     static struct walk walk;
     memset(&walk, 0, sizeof walk);
     walk.from = from, walk.last = newest && newest->thread == pthread_self() ? newest : 0;
-    uint32_t stack = 0;
-    backtrace_by(step, &walk);
+    if (!stack)
+        backtrace_by(step, &walk);
     uint64_t size = size_of_known(walk.depth);
     if (walk.depth && known_used + size <= KNOWN && (stack = add_stack(&walk))) {
         struct known *known = (void *)(known_memory + known_used);
@@ -701,11 +726,10 @@ static inline uint32_t stack_of(struct place_of_call from)
 {
     uint64_t python = python_hash(), hash = (from.pc ^ (uint64_t)from.at << 13 ^ python) * 0x9E3779B97F4A7C15ULL;
     struct known **bucket = &buckets[hash >> 50];
-    struct known *known = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
-    for (int i = 0; known && !__atomic_load_n(&has_unloaded, __ATOMIC_ACQUIRE) && i < CHAIN; i++, known = known->next)
-        if (known->at == from.at && known->pc == from.pc && known->python == python && known->thread == pthread_self()
-            && holds(known, 0))
-            return known->stack;
+    int is_changed = __atomic_load_n(&unloading, __ATOMIC_ACQUIRE) || __atomic_load_n(&has_unloaded, __ATOMIC_ACQUIRE);
+    const struct known *known = is_changed ? 0 : find(from, python, bucket);
+    if (known)
+        return known->stack;
     return learn(from, python, bucket);
 }
 
@@ -790,14 +814,10 @@ uint64_t xcb_send_request_with_fds64(void *c, int flags, void *vector, const voi
 int dlclose(void *library)
 {
     NEXT(dlclose);
+    __atomic_add_fetch(&unloading, 1, __ATOMIC_SEQ_CST);
     int error = next(library);
-    int nobody = 0;
     __atomic_store_n(&has_unloaded, 1, __ATOMIC_RELEASE);
-    if (shared && !is_silent && __atomic_compare_exchange_n(&learner, &nobody, process, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) {
-        if (__atomic_exchange_n(&has_unloaded, 0, __ATOMIC_ACQ_REL))
-            forget_unloaded();
-        __atomic_store_n(&learner, 0, __ATOMIC_RELEASE);
-    }
+    __atomic_sub_fetch(&unloading, 1, __ATOMIC_SEQ_CST);
     return error;
 }
 
