@@ -14,9 +14,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use x11prof_stacks::StackCopy;
-use x11prof_trace::{
-    Control, Record, Switch, SwitchKind, SystemCall, Timestamp, WaitPeer, Waiting,
-};
+use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, WaitPeer, Waiting};
 
 use crate::capture::blocked_objects::{BlockedObject, awaited_link};
 use crate::capture::handler_times::HandlerTimes;
@@ -170,13 +168,10 @@ impl Scheduling {
         }
         drop(processes);
         self.note_cpu_time(pid);
-        // A process that is stopped, sleeps or waits elsewhere already does not switch until that ends.
+        // A process that waits already does not switch until that ends.
         let now = clock::now();
         if let Ok(Some((waiting, _))) = waiting(pid, pid, now) {
-            let call = SystemCall::of(waiting.syscall, &waiting.arguments);
-            if waiting.is_stopped() || !matches!(call, SystemCall::Poll { .. }) {
-                self.sender.control(now, Control::Waiting(waiting));
-            }
+            self.sender.control(now, Control::Waiting(waiting));
         }
     }
 
