@@ -89,7 +89,7 @@ pub use input::user_input::{InputWindow, UserInput, UserInputs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
 pub use live::clients_now::report::{
-    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow, WatchingCost,
+    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow,
 };
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use networks::emulated;

@@ -8,7 +8,6 @@
 //! other bytes by the lengths of messages. The proxy computes nothing from its records.
 
 mod attach;
-mod attach_cost;
 mod capture;
 mod clock;
 mod display;
@@ -29,7 +28,6 @@ mod shared_memory;
 mod sockets;
 
 pub use attach::{WATCHDOG, attach_watchdog, running_clients};
-pub use attach_cost::AttachCost;
 pub use capture::handler_times::{HandlerTimes, become_timed};
 pub use display::authority::Cookie;
 pub use display::display_name::{DisplayName, DisplayNameError, Endpoint};

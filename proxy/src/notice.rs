@@ -5,8 +5,6 @@ use std::path::PathBuf;
 
 use x11prof_trace::ConnectionId;
 
-use crate::attach_cost::AttachCost;
-
 /// A notice for the user of a running recording.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
@@ -51,8 +49,6 @@ pub enum Notice {
         /// The cause as text; `None` if there is nothing more to report.
         why: Option<String>,
     },
-    /// The cost that an attached recorder causes to the server; sent once a second.
-    Cost(AttachCost),
     /// The recording has ended, and debug files are being requested. Downloads may take minutes.
     DebugFiles,
     /// The server of this display has not replied yet.

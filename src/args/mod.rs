@@ -282,12 +282,6 @@ pub(crate) struct Record {
     /// as dbus-launch are still connected. It also ends if a client grabs the server for 30 s after COMMAND's end.
     #[arg(long, requires = "command")]
     pub(crate) until_closed: bool,
-    /// Stop if, for 5 s, the server uses more than PERCENT of a CPU for the recording
-    ///
-    /// This is an estimate. Many requests over 16 kB take up to ten times as long, because the server moves all bytes
-    /// that x11prof has not read.
-    #[arg(long, value_name = "PERCENT", requires = "attach", value_parser = values::percent)]
-    pub(crate) max_overhead: Option<f64>,
     /// Keep only the last SECONDS; write them when a --when condition is met
     ///
     /// The ring has at most 200 MB. The files are x11prof-1.mcap, x11prof-2.mcap …

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use x11prof_views::clients_now::By;
 
-use super::values::{PARAMETERS, percent, seconds};
+use super::values::{PARAMETERS, seconds};
 
 #[derive(Debug, Args)]
 #[command(
@@ -31,9 +31,6 @@ pub(crate) struct Top {
     /// The cost table: a file or a name from `params list` [default: best match]
     #[arg(long, value_name = "P", value_parser = PARAMETERS, hide_possible_values = true)]
     pub(crate) params: Option<String>,
-    /// Stop if the server uses more than PERCENT of a CPU for `top`
-    #[arg(long, value_name = "PERCENT", value_parser = percent, conflicts_with = "trace")]
-    pub(crate) max_overhead: Option<f64>,
     /// Print all rows
     #[arg(long)]
     pub(crate) all: bool,

@@ -275,19 +275,6 @@ pub(crate) fn seconds(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Parses a percentage above 0, with or without the percent sign.
-pub(super) fn percent(text: &str) -> Result<f64, String> {
-    match text
-        .strip_suffix('%')
-        .unwrap_or(text)
-        .trim_end()
-        .parse::<f64>()
-    {
-        Ok(percent) if percent > 0.0 && percent.is_finite() => Ok(percent),
-        _ => Err("expected a percentage above 0, such as 5%".to_owned()),
-    }
-}
-
 pub(super) fn milliseconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         // The limit of one day keeps sums finite.

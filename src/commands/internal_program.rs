@@ -83,7 +83,6 @@ impl InternalProgram<'_> {
             attach: Some(AttachOptions {
                 stop: Arc::clone(&stop),
                 takes_marks: true,
-                max_overhead: None,
             }),
             queue_bytes: DEFAULT_QUEUE_BYTES,
             labels: self.labels(),

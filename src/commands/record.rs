@@ -54,7 +54,6 @@ pub(crate) fn run(mut arguments: Record) -> Outcome {
     }
     let attach = arguments.attach.then(|| AttachOptions {
         takes_marks: true,
-        max_overhead: arguments.max_overhead,
         ..AttachOptions::default()
     });
     let network = arguments.net.clone();
@@ -283,7 +282,6 @@ fn words(notice: &Notice, serves: bool) -> Option<String> {
                 .map_or_else(String::new, |why| format!(": {why}"));
             Some(format!("client {} ended by {by}{why}", connection.0))
         }
-        Notice::Cost(_) => None,
         Notice::DebugFiles => Some(
             "requesting source lines from the servers in DEBUGINFOD_URLS; the first time may take minutes"
                 .to_owned(),

@@ -58,10 +58,7 @@ fn attaching(arguments: &Top, watch: Watch, time: Option<Duration>) -> RecordCon
         queue_bytes: QUEUE,
         recorder: RECORDER.to_owned(),
         watch: Some(watch),
-        attach: Some(AttachOptions {
-            max_overhead: arguments.max_overhead,
-            ..AttachOptions::default()
-        }),
+        attach: Some(AttachOptions::default()),
         ..RecordConfig::default()
     }
 }
@@ -107,10 +104,8 @@ fn look_at_display(arguments: &Top) -> Outcome {
         .map_err(|error| CommandError::failed(format_args!("a thread: {error}")))?;
     let time = Duration::from_secs_f64(arguments.seconds);
     let mut config = attaching(arguments, watch, Some(time));
-    let mut cost = None;
     let attached = record(&config, |notice| match notice {
         Notice::Trouble(_) | Notice::Silent(_) => tell(None, &notice, false),
-        Notice::Cost(now) => cost = Some(live::watching(&now)),
         _ => {}
     });
     config.watch = None;
@@ -119,10 +114,6 @@ fn look_at_display(arguments: &Top) -> Outcome {
         .map_err(|_| CommandError::failed("the counting thread ended early"))?;
     let attached = attached.map_err(why)?;
     let report = report?.ok_or_else(|| CommandError::failed("the display sent nothing"))?;
-    let report = NowReport {
-        watching: cost,
-        ..report
-    };
     print(arguments, &report, &display(arguments))?;
     whole(&attached)
 }

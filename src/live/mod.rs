@@ -19,8 +19,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGUSR1, SIGUSR2};
-use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, TimeSourceOption, WatchingCost};
-use x11prof_proxy::{AttachCost, Watch, WatchEvent, Watched, note_handled_signals, watch};
+use x11prof_analyzer::{FRAME_MS, NowOptions, NowReport, TimeSourceOption};
+use x11prof_proxy::{Watch, WatchEvent, Watched, note_handled_signals, watch};
 use x11prof_views::clients_now::By;
 
 use crate::error::CommandError;
@@ -180,16 +180,6 @@ impl Live {
             captured.end();
             let _ = captured.print(&mut Stderr);
         }
-    }
-}
-
-/// Converts the CPU time that an attached recorder used in the last seconds of watching to the form of a report.
-pub(crate) fn watching(cost: &AttachCost) -> WatchingCost {
-    let [_, now] = cost.percent();
-    WatchingCost {
-        server_ms_per_s: now * 10.0,
-        report_us: cost.report.as_secs_f64() * 1e6,
-        held_bytes: cost.held,
     }
 }
 

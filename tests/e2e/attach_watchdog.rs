@@ -268,33 +268,6 @@ fn killed_recorders_do_not_block_the_next_one() {
 }
 
 #[test]
-fn recorder_over_its_overhead_limit_ends() {
-    needs("x11perf", "x11-apps");
-    let (server, place) = (Server::xvfb(&[]), Place::new());
-    let mut perf = Command::new("x11perf");
-    perf.args([
-        "-display",
-        &server.display,
-        "-repeat",
-        "1",
-        "-time",
-        "600",
-        "-noop",
-    ]);
-    let perf = perf.stdout(Stdio::null()).stderr(Stdio::null());
-    let mut perf = perf.spawn().expect("x11perf starts");
-    let words = ["record", "--attach", "--display", &server.display];
-    // Other clients' work may hide the costs from a probe: each recorder measures them again.
-    until("the end by --max-overhead", || {
-        let ended = place.run(words.iter().chain(&["--max-overhead", "0.001%"]));
-        let by_overhead = ended.stderr().contains("ended by --max-overhead");
-        by_overhead.then(|| assert_eq!(ended.status(), Some(1), "{ended}"))
-    });
-    perf.kill().expect("it ran");
-    perf.wait().expect("it ended");
-}
-
-#[test]
 fn recording_continues_after_another_client_disables_record() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let recorder = Recorder::attach(&place, &server, "ended.mcap");

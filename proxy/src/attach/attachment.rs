@@ -6,7 +6,6 @@ use std::time::Duration;
 use x11prof_trace::{Existing, ExtensionOpcodes, Timestamp};
 
 use super::context;
-use super::cost::ReportCosts;
 use super::existing::{self, FoundClient};
 use super::flush_guard::{self, FlushGuard};
 use super::others;
@@ -19,8 +18,6 @@ use crate::sockets::socket::Socket;
 
 /// The time within which the server must reply to all requests at the start of the recording.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The time within which the server must reply to the measurement of the recorder's cost.
-const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 /// The minimum interval between two attachments, so that the recorder does not repeatedly request all windows from an
 /// overloaded server.
 const REST: Duration = Duration::from_secs(1);
@@ -38,14 +35,11 @@ pub(super) struct Attachment {
     watchdog: Option<Watchdog>,
     since: Timestamp,
     last_heard: Timestamp,
-    /// The costs of reports on the server; `None` if unknown.
-    pub(super) costs: Option<ReportCosts>,
     /// The number of bytes of replies that earlier readers dropped because the recorder fell behind.
     left_out: u64,
     garbled: u64,
     /// The number of garbled bytes for which the trace already contains a `hole` record.
     marked: u64,
-    held: u64,
 }
 
 /// The clients and resources that existed when the server began to report.
@@ -81,18 +75,6 @@ impl Attachment {
             Ok(conversation)
         };
         let mut conversation = begin_outside_recorders()?;
-        conversation.set_patience(PROBE_PATIENCE);
-        let costs = match ReportCosts::probe(&mut conversation, &link, server) {
-            Ok(costs) => {
-                conversation.set_patience(PATIENCE);
-                costs
-            }
-            // The server is busy or grabbed, or allows few connections. Its costs stay unknown.
-            Err(_) => {
-                conversation = begin_outside_recorders()?;
-                None
-            }
-        };
         let guards = match flush_guard::stand(begin, &mut conversation) {
             Ok(guards) => guards,
             // A single-threaded relay blocks until the guard reads. The recorder then continues without guards.
@@ -118,11 +100,9 @@ impl Attachment {
             watchdog,
             since: now,
             last_heard: now,
-            costs,
             left_out: 0,
             garbled: 0,
             marked: 0,
-            held: 0,
         };
         let beginning = attachment.look(ours, apart)?;
         Ok((attachment, beginning))
@@ -143,7 +123,6 @@ impl Attachment {
         std::thread::sleep(REST.saturating_sub(clock::now().since(self.since)));
         self.left_out += self.reader.left_out();
         self.garbled += self.reader.garbled();
-        self.held();
         // These bytes lie in the hole.
         self.marked = self.garbled;
         self.conversation.set_patience(PATIENCE);
@@ -213,13 +192,6 @@ impl Attachment {
     /// The number of bytes of replies that the reader dropped because the recorder fell behind.
     pub(super) fn left_out(&self) -> u64 {
         self.left_out + self.reader.left_out()
-    }
-
-    /// The largest growth of the server's memory in bytes while reports waited for the recorder; `None` if unknown.
-    pub(super) fn held(&mut self) -> Option<u64> {
-        let watchdog = self.watchdog.as_mut().filter(|_| self.server.is_some());
-        self.held = self.held.max(watchdog?.held());
-        Some(self.held)
     }
 
     /// Returns the interval in which messages may be missing because of garbled bytes.

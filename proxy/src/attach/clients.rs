@@ -11,7 +11,6 @@ use x11prof_trace::{
 use x11rb_protocol::protocol::record::{CREATE_CONTEXT_REQUEST, ENABLE_CONTEXT_REQUEST};
 
 use super::attachment::ReportStart;
-use super::cost::Reported;
 use super::elements::{self, Category, Head};
 use super::server_clock::ServerClock;
 use crate::capture::scheduling::Scheduling;
@@ -39,8 +38,6 @@ pub(super) struct Clients<'a> {
     pub(super) recorder_came: bool,
     /// The number of bytes that clients and server have sent.
     pub(super) bytes: u64,
-    /// The number of reports, messages and bytes that the server has reported so far.
-    pub(super) reported: Reported,
     to: Recording<'a>,
     clock: ServerClock,
     /// A buffer for the messages of one block, kept so that no block allocates.
@@ -81,7 +78,6 @@ impl<'a> Clients<'a> {
             others: Vec::new(),
             recorder_came: false,
             bytes: 0,
-            reported: Reported::default(),
             to,
             clock: ServerClock::default(),
             room: Vec::new(),
@@ -246,8 +242,7 @@ impl<'a> Clients<'a> {
         match head.category {
             Category::FromClient => {
                 let clock = |millis| self.clock.time(millis, read, Direction::ToServer);
-                let messages = known.requests(clock, head, data, &mut self.room, self.to);
-                self.reported.messages += messages;
+                known.requests(clock, head, data, &mut self.room, self.to);
                 let record = self.to.record;
                 let creates = |request: &[u8]| {
                     matches!(request, [major, CREATE_CONTEXT_REQUEST | ENABLE_CONTEXT_REQUEST, ..]
@@ -265,15 +260,12 @@ impl<'a> Clients<'a> {
                     true => known.sender.reported(time, Direction::ToClient, data, 0),
                     false => {
                         let clock = |millis| self.clock.time(millis, read, Direction::ToClient);
-                        let messages = known.messages(clock, head.order, data, &mut self.room);
-                        self.reported.messages += messages;
+                        known.messages(clock, head.order, data, &mut self.room);
                     }
                 }
             }
         }
         self.bytes = self.bytes.saturating_add(data.len() as u64);
-        self.reported.reports += 1;
-        self.reported.bytes += data.len() as u64;
     }
 }
 
@@ -310,7 +302,7 @@ impl RecordedClient<'_> {
         self.last_request = Some(last_request);
     }
 
-    /// Records requests, and returns their number.
+    /// Records requests.
     fn requests(
         &mut self,
         mut clock: impl FnMut(u32) -> Timestamp,
@@ -318,11 +310,10 @@ impl RecordedClient<'_> {
         data: &[u8],
         room: &mut Vec<u8>,
         to: Recording<'_>,
-    ) -> u64 {
+    ) {
         room.clear();
-        let (mut time, mut messages) = (Timestamp::default(), 0);
+        let mut time = Timestamp::default();
         for (millis, number, request) in elements::requests(data, head.order) {
-            messages += 1;
             let said = clock(millis);
             if said != time {
                 self.flush(time, Direction::ToServer, room);
@@ -343,21 +334,19 @@ impl RecordedClient<'_> {
             room.extend_from_slice(request);
         }
         self.flush(time, Direction::ToServer, room);
-        messages
     }
 
-    /// Records the server's messages, and returns their number.
+    /// Records the server's messages.
     fn messages(
         &mut self,
         mut clock: impl FnMut(u32) -> Timestamp,
         order: ByteOrder,
         data: &[u8],
         room: &mut Vec<u8>,
-    ) -> u64 {
+    ) {
         room.clear();
-        let (mut time, mut messages) = (Timestamp::default(), 0);
+        let mut time = Timestamp::default();
         for (millis, message, missing) in elements::messages(data, order) {
-            messages += 1;
             let said = clock(millis);
             if said != time {
                 self.flush(time, Direction::ToClient, room);
@@ -371,7 +360,6 @@ impl RecordedClient<'_> {
             }
         }
         self.flush(time, Direction::ToClient, room);
-        messages
     }
 
     fn flush(&mut self, time: Timestamp, direction: Direction, room: &mut Vec<u8>) {

@@ -43,20 +43,6 @@ pub(crate) fn enable(
     begin(conversation, id, talk).map(|socket| (socket, apart))
 }
 
-/// Creates the RECORD context `id` for the messages of `conversation` alone, and enables it on a second connection,
-/// which is returned.
-pub(super) fn enable_for_own(
-    conversation: &mut Conversation,
-    link: &ServerLink,
-    id: u32,
-) -> Result<Socket, String> {
-    let own = conversation.setup().resource_id_base;
-    create(conversation, id, own)?;
-    let (talk, first) = connect(link)?;
-    others::leave(conversation, id, &[first])?;
-    begin(conversation, id, talk)
-}
-
 fn create(conversation: &mut Conversation, id: u32, clients: u32) -> Result<(), String> {
     conversation.send(CreateContextRequest {
         context: id,

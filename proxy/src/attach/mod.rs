@@ -4,7 +4,6 @@
 mod attachment;
 mod clients;
 mod context;
-mod cost;
 mod elements;
 mod existing;
 mod flush_guard;
@@ -23,12 +22,10 @@ use std::time::{Duration, Instant};
 
 use x11prof_trace::{Control, Existing, Timestamp};
 
-use crate::attach_cost::AttachCost;
 use crate::capture::handler_times::HandlerTimes;
 use crate::clock;
 use crate::display::server_info::{self, DisplayError, DisplayInfo};
 use crate::notice::Notice;
-use crate::processes::cpu_clock;
 use crate::processes::signals::{note_handled_signals, received_signal};
 use crate::recorder::images::ImageRequests;
 use crate::recorder::kept_bytes::KeptBytes;
@@ -38,7 +35,6 @@ use crate::recording::record_error::RecordError;
 use crate::recording::session::{RecordedServer, RecordingSession, SourceOutcome};
 use attachment::{Attachment, Hole};
 use clients::{Clients, Recording};
-use cost::CostMeter;
 use elements::{Category, HEADER};
 use flush_probe::FlushProbe;
 use reader::ReaderItem;
@@ -87,13 +83,6 @@ pub(crate) fn record(
     };
     let begun = Attachment::begin(link.clone(), about.pid, &extensions, config.queue_bytes);
     let (mut attachment, there) = begun.map_err(failed)?;
-    if options.max_overhead.is_some() && attachment.costs.is_none() {
-        return Err(failed(
-            "the cost to the server is unknown: its CPU time cannot be read, or other clients' work hid the cost. Try \
-             again, or leave out --max-overhead"
-                .to_owned(),
-        ));
-    }
     let mask = attachment.conversation.setup().resource_id_mask;
     let images = ImageRequests::of(&extensions);
     let (tell, trouble) = std::sync::mpsc::channel();
@@ -139,18 +128,9 @@ pub(crate) fn record(
         clients: clients.count,
     });
 
-    let server_pid = session.server;
-    let server_ns = || {
-        let time = server_pid.and_then(cpu_clock::read);
-        time.map_or(0, |time| time.cpu_ns)
-    };
-    let mut meter = attachment
-        .costs
-        .map(|costs| CostMeter::new(costs, clock::now(), server_ns()));
     let mut probe = FlushProbe::new();
     note_complete_until(&sender, clock::now());
     let mut said_behind = false;
-    let mut exceeded = None;
     let mut deaf = 0;
     let ended = loop {
         let behind = attachment.left_out() > 0;
@@ -182,14 +162,7 @@ pub(crate) fn record(
             }
             ReaderItem::End => false,
         };
-        let meter = meter.as_mut();
-        let look = |meter: &mut CostMeter| meter.look(clock::now(), clients.reported, server_ns);
-        if let Some(mut cost) = meter.and_then(look) {
-            cost.held = attachment.held();
-            on(Notice::Cost(cost));
-            exceeded = Some(cost).filter(|cost| cost.is_over(options.max_overhead));
-        }
-        if ending.has_come() || exceeded.is_some() {
+        if ending.has_come() {
             break None;
         }
         if goes_on {
@@ -221,14 +194,8 @@ pub(crate) fn record(
     session.end_capture(&mut on);
     let garbled = Some(attachment.unmarked()).filter(|bytes| *bytes > 0);
     let behind = Some(attachment.left_out()).filter(|bytes| *bytes > 0);
-    if let Some(meter) = &mut meter {
-        let mut cost = meter.at(clock::now(), clients.reported, server_ns());
-        cost.held = attachment.held();
-        on(Notice::Cost(cost));
-    }
     let trouble = [
         ended,
-        exceeded.map(cost_exceeded),
         unfinished,
         garbled.map(lost_by_server),
         behind.map(fell_behind),
@@ -336,13 +303,6 @@ fn finish(
             ReaderItem::Nothing | ReaderItem::End => return Some(UNFINISHED.to_owned()),
         }
     }
-}
-
-fn cost_exceeded(cost: AttachCost) -> String {
-    format!(
-        "the recording was ended by --max-overhead: it used {:.1} % of a CPU in the server",
-        cost.percent()[1]
-    )
 }
 
 fn lost_by_server(bytes: u64) -> String {

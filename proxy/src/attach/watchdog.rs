@@ -39,14 +39,10 @@ const SLOW: Duration = Duration::from_millis(100);
 /// The shortest interval between two heartbeats of the recorder.
 const PULSE: Duration = Duration::from_millis(20);
 
-/// Codes of messages to the recorder. A message is a code and a number of eight bytes. `SILENT` and `GROWN` are
-/// verdicts, with the time since which messages may be missing. `HELD` reports the growth of the server's memory in
+/// Codes of messages to the recorder. A message is a code, and the time since which messages may be missing, in eight
 /// bytes.
 const SILENT: u8 = 0;
 const GROWN: u8 = 1;
-const HELD: u8 = 2;
-/// The watchdog reports growth to the recorder in steps of this many bytes.
-const STEP: u64 = 1 << 20;
 
 /// The reason why the watchdog disconnected a recorder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +69,6 @@ pub(super) struct Watchdog {
     child: Child,
     line: UnixStream,
     verdict: Option<(Timestamp, Reason)>,
-    held: u64,
 }
 
 /// The recorder's connection to its watchdog.
@@ -121,7 +116,6 @@ impl Watchdog {
                 child,
                 line: ours,
                 verdict: None,
-                held: 0,
             },
             Heartbeat { line, last },
         ))
@@ -130,28 +124,17 @@ impl Watchdog {
     /// The verdict after the watchdog has disconnected the recorder: the time since which messages may be missing,
     /// and the reason. `None` while the recorder is connected.
     pub(super) fn verdict(&mut self) -> Option<(Timestamp, Reason)> {
-        self.listen();
-        self.verdict
-    }
-
-    /// The largest growth of the server's memory in bytes while reports waited for the recorder.
-    pub(super) fn held(&mut self) -> u64 {
-        self.listen();
-        self.held
-    }
-
-    fn listen(&mut self) {
         let mut message = [0; 9];
         while self.line.read_exact(&mut message).is_ok() {
-            let [kind, number @ ..] = message;
-            let number = u64::from_ne_bytes(number);
-            let since = Timestamp::from_nanos(number);
-            match kind {
-                SILENT => self.verdict = Some((since, Reason::Silent)),
-                GROWN => self.verdict = Some((since, Reason::Grown)),
-                _ => self.held = number,
-            }
+            let [kind, since @ ..] = message;
+            let reason = match kind {
+                SILENT => Reason::Silent,
+                _ => Reason::Grown,
+            };
+            let since = Timestamp::from_nanos(u64::from_ne_bytes(since));
+            self.verdict = Some((since, reason));
         }
+        self.verdict
     }
 }
 
@@ -177,7 +160,6 @@ pub fn attach_watchdog(server: Option<u32>) {
         ..WatchState::default()
     };
     let mut pulses = [0; 64];
-    let mut reported = 0;
     let mut beat = BEAT;
     loop {
         std::thread::sleep(beat);
@@ -201,15 +183,10 @@ pub fn attach_watchdog(server: Option<u32>) {
                 Reason::Silent => SILENT,
                 Reason::Grown => GROWN,
             };
-            tell(&mut line, HELD, look.held);
             // The verdict is written before the shutdown, so that the recorder finds it when the connection ends.
             tell(&mut line, kind, look.last_read.as_nanos());
             let _ = shutdown(&socket, Shutdown::Both);
             return;
-        }
-        if look.held >= reported + STEP {
-            reported = look.held;
-            tell(&mut line, HELD, reported);
         }
     }
 }
@@ -258,8 +235,6 @@ struct WatchState {
     last_read: Timestamp,
     /// The server's memory in bytes when no data waited for the recorder.
     base: Option<u64>,
-    /// The largest growth of the server's memory in bytes while data waited for the recorder.
-    held: u64,
 }
 
 impl WatchState {
@@ -283,7 +258,6 @@ impl WatchState {
         self.base = self.base.or(held);
         let grown = held.zip(self.base);
         let grown = grown.map_or(0, |(held, base)| held.saturating_sub(base));
-        self.held = self.held.max(grown);
         let silent = now.since(self.last_read);
         if silent > if self.stopped { SILENCE } else { STARVED } {
             return Some(Reason::Silent);
@@ -348,6 +322,5 @@ mod tests {
             look.at(at(75), true, 9, Some(base + GROWTH + 1)),
             Some(Reason::Grown)
         );
-        assert_eq!(look.held, GROWTH + 1);
     }
 }

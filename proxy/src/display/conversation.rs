@@ -84,13 +84,6 @@ impl Conversation {
         Ok(Some(()))
     }
 
-    /// Sends bytes that contain `requests` encoded requests.
-    pub(crate) fn send_bytes(&mut self, bytes: &[u8], requests: u16) -> Result<(), String> {
-        self.talk.say(bytes)?;
-        self.sent = self.sent.wrapping_add(requests);
-        Ok(())
-    }
-
     /// Waits until the server has handled all requests up to now. Returns true if none of them had an error.
     pub(crate) fn settle(&mut self) -> Result<bool, String> {
         self.send(GetInputFocusRequest)?;

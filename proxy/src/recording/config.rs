@@ -103,9 +103,6 @@ pub struct AttachOptions {
     pub stop: Arc<AtomicBool>,
     /// True if `x11prof mark` may find this recording. A recorder without a file accepts no marks.
     pub takes_marks: bool,
-    /// The largest percentage of a processor that the server may use for reports; the recording ends when it uses more.
-    /// `None` for no limit.
-    pub max_overhead: Option<f64>,
 }
 
 /// The events of a client at which its stack is recorded.

@@ -235,7 +235,6 @@ mod tests {
             waits: Vec::new(),
             loops: Vec::new(),
             backlogs: Vec::new(),
-            watching: None,
         };
         answer(&report).remove(0)
     }

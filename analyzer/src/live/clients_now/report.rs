@@ -44,19 +44,6 @@ pub struct NowReport {
     pub loops: Vec<LoopReport>,
     /// Pointer motion that clients have not handled, because it arrived faster than they handle it.
     pub backlogs: Vec<BacklogReport>,
-    /// The overhead of the attached recorder; null for a recording, or if the server's CPU time is unknown.
-    pub watching: Option<WatchingCost>,
-}
-
-/// The overhead that an attached recorder causes in the server, from costs measured on that server.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct WatchingCost {
-    /// The server's CPU time for reports to the recorder, in milliseconds per second.
-    pub server_ms_per_s: f64,
-    /// The time that one report adds to the handling of a client's requests, in microseconds.
-    pub report_us: f64,
-    /// The peak growth of the server's memory while data waited for the recorder, in bytes; null if unknown.
-    pub held_bytes: Option<u64>,
 }
 
 /// A client, with its rates in the interval.

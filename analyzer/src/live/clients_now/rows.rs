@@ -118,7 +118,6 @@ impl ClientsNow {
             waits: self.episodes.waits_at(now.time, start),
             loops: self.episodes.loops_since(first.time, start),
             backlogs: self.episodes.backlogs_at(now.time, start),
-            watching: None,
         }
     }
 
