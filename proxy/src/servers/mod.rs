@@ -4,4 +4,3 @@ pub(crate) mod compositor;
 pub(crate) mod private_server;
 pub(crate) mod server_error;
 pub(crate) mod server_kind;
-pub(crate) mod viewer;

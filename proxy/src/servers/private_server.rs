@@ -22,7 +22,6 @@ use crate::processes::peer::Peer;
 use crate::servers::compositor::Compositor;
 use crate::servers::server_error::{START_PATIENCE, ServerError};
 use crate::servers::server_kind::{HostKind, ServerKind};
-use crate::servers::viewer;
 
 /// The name in errors of a server that the user's command starts.
 const COMMAND: &str = "the server of --server-command";
@@ -36,7 +35,7 @@ pub struct PrivateServer {
     cookie: Cookie,
     authority_file: PathBuf,
     /// The server's directory, which is removed after the server has ended.
-    dir: PrivateDir,
+    _dir: PrivateDir,
     /// The program that shows this server's window; `None` if none is needed. It ends after the server.
     host: Option<Host>,
     /// The timer of the server's handlers, or the reason why there is none; `None` if no timer was requested.
@@ -72,7 +71,7 @@ impl Host {
 }
 
 impl PrivateServer {
-    /// Starts a server, waits until it accepts connections, and starts the viewer of its kind, if any.
+    /// Starts a server, and waits until it accepts connections.
     ///
     /// # Errors
     /// Fails if the server's program is missing or does not become ready.
@@ -120,11 +119,6 @@ impl PrivateServer {
             },
             other => other,
         })?;
-        if kind.is_viewed()
-            && let Some(socket) = kind.viewers_socket(server.dir.path())
-        {
-            viewer::view(&socket).map_err(io(program))?;
-        }
         server.host = host;
         Ok(server)
     }
@@ -162,7 +156,7 @@ impl PrivateServer {
             display: DisplayName::local(number),
             cookie,
             authority_file,
-            dir,
+            _dir: dir,
             host: None,
             timer,
         })
@@ -350,7 +344,6 @@ mod tests {
     fn each_server_kind_starts_the_right_server() {
         for (kind, executable) in [
             (ServerKind::Xvnc, "vnc"),
-            (ServerKind::XvncViewed, "vnc"),
             (ServerKind::Xephyr, "Xephyr"),
             (ServerKind::XorgDummy, "Xorg"),
             (ServerKind::Xwayland, "Xwayland"),

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The kind of a display server that can be started. The screens have 1280×1024 pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,8 +15,6 @@ pub enum ServerKind {
     Xvfb8,
     /// TigerVNC's Xvnc. Viewers connect to a socket in its private folder.
     Xvnc,
-    /// Xvnc with a viewer of x11prof that receives all updates. Without a viewer, Xvnc's encoder does not run.
-    XvncViewed,
     /// Xephyr, a server that shows its screen in a window of another server, here of a separate Xvfb.
     Xephyr,
     /// Xorg with the dummy video driver.
@@ -35,11 +33,10 @@ pub(crate) enum HostKind {
 }
 
 /// The kinds, by their names on the command line.
-const NAMED: [(&str, ServerKind); 7] = [
+const NAMED: [(&str, ServerKind); 6] = [
     ("xvfb", ServerKind::Xvfb),
     ("xvfb-8", ServerKind::Xvfb8),
     ("xvnc", ServerKind::Xvnc),
-    ("xvnc-viewed", ServerKind::XvncViewed),
     ("xephyr", ServerKind::Xephyr),
     ("xorg-dummy", ServerKind::XorgDummy),
     ("xwayland", ServerKind::Xwayland),
@@ -98,7 +95,7 @@ impl ServerKind {
     pub(crate) fn program(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "Xvfb",
-            ServerKind::Xvnc | ServerKind::XvncViewed => "Xvnc",
+            ServerKind::Xvnc => "Xvnc",
             ServerKind::Xephyr => "Xephyr",
             ServerKind::XorgDummy => "Xorg",
             ServerKind::Xwayland => "Xwayland",
@@ -109,7 +106,7 @@ impl ServerKind {
     pub(crate) fn package(self) -> &'static str {
         match self {
             ServerKind::Xvfb | ServerKind::Xvfb8 => "xvfb",
-            ServerKind::Xvnc | ServerKind::XvncViewed => "tigervnc-standalone-server",
+            ServerKind::Xvnc => "tigervnc-standalone-server",
             ServerKind::Xephyr => "xserver-xephyr",
             ServerKind::XorgDummy => "xserver-xorg-core xserver-xorg-video-dummy",
             ServerKind::Xwayland => "xwayland weston",
@@ -135,17 +132,6 @@ impl ServerKind {
         }
     }
 
-    /// True if x11prof connects a viewer to a server of this kind.
-    pub(crate) fn is_viewed(self) -> bool {
-        self == ServerKind::XvncViewed
-    }
-
-    /// The path of the socket for viewers in `dir`, the server's folder; `None` if servers of this kind have no
-    /// viewers.
-    pub(crate) fn viewers_socket(self, dir: &Path) -> Option<PathBuf> {
-        matches!(self, ServerKind::Xvnc | ServerKind::XvncViewed).then(|| dir.join("rfb"))
-    }
-
     /// The arguments for servers of this kind, in addition to the arguments of all kinds. `dir` is the server's folder.
     pub(crate) fn arguments(self, dir: &Path) -> io::Result<Vec<OsString>> {
         let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
@@ -153,12 +139,12 @@ impl ServerKind {
             ServerKind::Xvfb => words(&["-screen", "0", "1280x1024x24"]),
             ServerKind::Xvfb8 => words(&["-screen", "0", "1280x1024x8"]),
             ServerKind::Xephyr => words(&["-screen", "1280x1024x24"]),
-            ServerKind::Xvnc | ServerKind::XvncViewed => {
+            ServerKind::Xvnc => {
                 // The viewers' port is a socket in the private folder.
                 let mut all = words(&["-geometry", "1280x1024", "-depth", "24"]);
                 all.extend(words(&["-SecurityTypes", "None", "-rfbport", "-1"]));
                 all.extend(words(&["-rfbunixmode", "0600", "-rfbunixpath"]));
-                all.extend(self.viewers_socket(dir).map(OsString::from));
+                all.push(dir.join("rfb").into());
                 all
             }
             // Xwayland's window fills the compositor's screen.
