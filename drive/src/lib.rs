@@ -10,7 +10,6 @@
 mod action;
 mod driver;
 mod error;
-mod human;
 mod parse;
 mod recorded;
 mod session;

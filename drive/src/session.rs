@@ -41,13 +41,6 @@ impl Session {
         let inputs = self.steps.iter().filter(|step| step.action.is_input());
         inputs.count()
     }
-
-    /// The pauses before inputs, without those that are zero.
-    pub(crate) fn pauses(&self) -> Vec<Duration> {
-        let inputs = self.steps.iter().filter(|step| step.action.is_input());
-        let pauses = inputs.map(|step| step.pause);
-        pauses.filter(|pause| !pause.is_zero()).collect()
-    }
 }
 
 /// The text form, which parses back to the same actions. A `type` line with several characters contains the mean of

@@ -16,8 +16,6 @@ pub(crate) enum PlayPace {
     Quiet,
     /// With the recorded pauses
     Recorded,
-    /// With random pauses, distributed like the recorded pauses
-    Human,
 }
 
 /// The display that a program is driven on.
@@ -62,9 +60,6 @@ pub(crate) struct Play {
     /// How fast the actions follow each other
     #[arg(long, value_enum, default_value = "quiet")]
     pub(crate) pace: PlayPace,
-    /// The random seed of --pace human [default: random]
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
     #[command(flatten)]
     pub(crate) place: Where,
     /// The recordings: drive.mcap gives drive-1.mcap, drive-2.mcap …

@@ -13,8 +13,6 @@ pub enum Pace {
     Quiet,
     /// Each action is sent after the pause that the session contains.
     Recorded,
-    /// Each action is sent after a pause drawn at random from the session's pauses, with this seed.
-    Human(u64),
     /// The shortest time from the start of one action to the start of the next.
     Every(Duration),
 }

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::DriveError;
 use crate::action::Action;
-use crate::human::Human;
 use crate::session::Session;
 pub use config::{DriveConfig, Pace, RelayedClients};
 use input_injector::InputInjector;
@@ -47,10 +46,6 @@ pub fn drive(
     mut mark: impl FnMut(Option<(usize, &Action)>),
 ) -> Result<Driven, DriveError> {
     let mut hands = InputInjector::new(config)?;
-    let mut human = match config.pace {
-        Pace::Human(seed) => Some(Human::new(session.pauses(), seed)),
-        _ => None,
-    };
     let mut driven = Driven::default();
     let mut begun: Option<Instant> = None;
     for (at, step) in session.steps.iter().enumerate() {
@@ -60,7 +55,6 @@ pub fn drive(
             let pause = match config.pace {
                 Pace::Quiet => Duration::ZERO,
                 Pace::Recorded => step.pause,
-                Pace::Human(_) => human.as_mut().map_or(Duration::ZERO, Human::pause),
                 Pace::Every(time) => time,
             };
             if let Some(begun) = begun {

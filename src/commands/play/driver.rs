@@ -95,17 +95,16 @@ pub(super) fn pace_word(pace: Pace) -> String {
     match pace {
         Pace::Quiet => "quiet".to_owned(),
         Pace::Recorded => "recorded".to_owned(),
-        Pace::Human(seed) => format!("human={seed}"),
         Pace::Every(time) => format!("every={}", time.as_nanos()),
     }
 }
 
 fn pace_of(word: &str) -> Option<Pace> {
-    let number = |name| word.strip_prefix(name)?.parse::<u64>().ok();
     match word {
         "recorded" => Some(Pace::Recorded),
-        _ => number("human=")
-            .map(Pace::Human)
-            .or_else(|| number("every=").map(|ns| Pace::Every(Duration::from_nanos(ns)))),
+        _ => {
+            let nanos = word.strip_prefix("every=")?.parse().ok()?;
+            Some(Pace::Every(Duration::from_nanos(nanos)))
+        }
     }
 }

@@ -6,7 +6,6 @@ mod session;
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use signal_hook::consts::SIGTSTP;
 use x11prof_analyzer::{
@@ -39,15 +38,9 @@ pub(crate) fn play(arguments: &Play) -> Outcome {
         return emit_text(None, &session.to_string());
     }
     session::show(path, &session)?;
-    let pace = match (arguments.pace, arguments.seed) {
-        (PlayPace::Quiet, _) => Pace::Quiet,
-        (PlayPace::Recorded, _) => Pace::Recorded,
-        (PlayPace::Human, seed) => Pace::Human(seed.unwrap_or_else(|| {
-            let now = SystemTime::now().duration_since(UNIX_EPOCH);
-            let seed = u64::from(now.unwrap_or_default().subsec_nanos());
-            say!("--seed {seed}");
-            seed
-        })),
+    let pace = match arguments.pace {
+        PlayPace::Quiet => Pace::Quiet,
+        PlayPace::Recorded => Pace::Recorded,
     };
     ask(&arguments.place, false)?;
     let name = input::shown_name(path);
