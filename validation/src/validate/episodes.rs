@@ -1,5 +1,4 @@
-//! `cargo xtask validate episodes`: compares latencies of episodes with the programs' own measurements, and with screen
-//! changes as another client observes them.
+//! `cargo xtask validate episodes`: compares latencies of episodes with the programs' own measurements.
 
 use xtask::packages::{DEMO, MORE_PROGRAMS, TEST, TOOLKITS, ensure};
 use xtask::run::{cargo, run, target};
@@ -13,10 +12,9 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
         Some("toolkits") => "table_toolkits::every_benchmark",
         Some("programs") => "programs::no_episode",
         Some("idle") => "idle::ticking_programs",
-        Some("screen") => "table::episodes_agree",
         Some(other) => {
             return Err(format!(
-                "{other} is none of truth, toolkits, programs, idle and screen"
+                "{other} is none of truth, toolkits, programs and idle"
             ));
         }
     };

@@ -76,7 +76,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate diff [N]\n       \
              cargo xtask validate diverge [PROGRAM…]\n       \
              cargo xtask validate division [again] [FILE.toml] [PROGRAM…]\n       \
-             cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle|screen]\n       \
+             cargo xtask validate episodes [truth [BENCHMARK…]|toolkits [TOOLKIT…]|programs [PROGRAM…]|idle]\n       \
              cargo xtask validate exports\n       \
              cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
