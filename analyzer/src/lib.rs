@@ -14,7 +14,6 @@ mod callers;
 mod clients;
 mod comparisons;
 mod episodes;
-mod figures;
 mod forecast;
 mod input;
 mod link;
@@ -76,7 +75,6 @@ pub use episodes::{
     SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
     TriggerReport, Unsure, component_name,
 };
-pub use figures::{FigureDefinition, figure_at, figures};
 pub use forecast::{
     ForecastCause, ForecastReport, ForecastStartUp, ForecastTimes, Forecasts, LinkLimits, NeverCame,
 };
@@ -88,9 +86,7 @@ pub use input::played::{
 pub use input::user_input::{InputWindow, UserInput, UserInputs};
 pub use link::{LinkFinding, LinkKind, LinkReport, SpreadReport};
 pub use live::LiveProfile;
-pub use live::clients_now::report::{
-    ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow,
-};
+pub use live::clients_now::report::{ClientNow, GrabNow, HeldNow, NowReport, RateNow, RowNow};
 pub use live::clients_now::{ClientsNow, NowOptions};
 pub use networks::emulated;
 pub use pipeline::live_pass::{Follows, LivePass};
@@ -110,9 +106,7 @@ pub use profile::scales::{Scale, ScaleError, ScaleReport, Scales};
 pub use profile::stacks::Stack;
 pub use profile::tally::Line;
 pub use profile::total::TotalReport;
-pub use profile::{
-    Blocking, NetworkModel, Profile, TimeSourceOption, TransportLine, profile_trace,
-};
+pub use profile::{NetworkModel, Profile, TimeSourceOption, TransportLine, profile_trace};
 pub use recording::activity::ActivityFigures;
 pub use recording::recorded_server::{recorded_host, recorded_server};
 pub use recording::trace_summary::{

@@ -100,7 +100,7 @@ fn undefined(
         }
         serde_json::Value::Number(_) => {
             let name = path.rsplit('.').next().unwrap_or(path);
-            if !NAMES.contains(&name) && x11prof_analyzer::figure_at(path).is_none() {
+            if !NAMES.contains(&name) && crate::documents::figures::figure_at(path).is_none() {
                 found.insert(path.to_owned());
             }
         }

@@ -2,6 +2,7 @@
 //! and docs/GUIDE.md runs.
 
 mod examples;
+pub(crate) mod figures;
 mod json_types;
 mod reference;
 

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use x11prof_analyzer::figures;
 use x11prof_collection::{Kind, schema};
 
+use super::figures::figures;
 use super::json_types::Types;
 use super::{document, keep};
 use crate::harness::Place;

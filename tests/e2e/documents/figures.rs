@@ -1,18 +1,20 @@
 //! The figures of all reports: name, unit, the total that each is a part of, and meaning. `cargo xtask docs` writes
 //! this table into docs/REFERENCE.md.
 
+use std::collections::HashSet;
+
 /// The definition of a figure that a report prints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FigureDefinition {
+pub(crate) struct FigureDefinition {
     /// The name in JSON; with the enclosing object's name if other figures have the same name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// The unit of the figure, such as `ms`.
-    pub unit: &'static str,
+    pub(crate) unit: &'static str,
     /// The figure that is at least as large as this one, or the sum of all figures of this kind; empty if there is
     /// none.
-    pub part_of: &'static str,
+    pub(crate) part_of: &'static str,
     /// The meaning of the figure, in one sentence.
-    pub means: &'static str,
+    pub(crate) means: &'static str,
 }
 
 /// Name | unit | part of | meaning; a heading begins each group.
@@ -102,7 +104,7 @@ start_ups.latency_ms | ms | | `start_up.latency_ms`.
 before_connection_ms | ms | latency_ms | Time before the client connected.
 setup_ms | ms | latency_ms | Time until the server answered the connection's setup.
 # Round trips
-round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the request, no other reply was outstanding, and it was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide; if `network.round_trips` is `by-type`, all requests that have a reply.
+round_trips | number | replies | Replies and errors that a client waited for: it wrote nothing after the request, no other reply was outstanding, and it was off the processor before the reply came. Without context switches, and in an attached recording (its times are the server's, in milliseconds), the first two conditions decide.
 synchronisations | number | round_trips | Round trips of GetInputFocus, as XSync sends it.
 pipelined | number | replies | Questions whose reply no client waited for.
 waited_ms | ms | | From when the relay had the request until it had the reply, of round trips; of a grab or a stall the wait of another client.
@@ -236,7 +238,7 @@ count_per_s | number/s | | The growth of `count`.
 ";
 
 /// The definitions of all figures, in the order of the table of figures.
-pub fn figures() -> impl Iterator<Item = FigureDefinition> {
+pub(crate) fn figures() -> impl Iterator<Item = FigureDefinition> {
     TABLE.lines().filter_map(|line| {
         let mut cells = line.split('|').map(str::trim);
         Some(FigureDefinition {
@@ -250,7 +252,7 @@ pub fn figures() -> impl Iterator<Item = FigureDefinition> {
 
 /// The definition of the figure at a path of a JSON document (object names and the figure's name, separated by dots);
 /// `None` if there is no such figure.
-pub fn figure_at(path: &str) -> Option<FigureDefinition> {
+pub(crate) fn figure_at(path: &str) -> Option<FigureDefinition> {
     let ends = |name: &str| match path.strip_suffix(name) {
         Some(before) => before.is_empty() || before.ends_with('.'),
         None => false,
@@ -259,29 +261,22 @@ pub fn figure_at(path: &str) -> Option<FigureDefinition> {
     here.max_by_key(|figure| figure.name.len())
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::HashSet;
-
-    use super::{figure_at, figures};
-
-    #[test]
-    fn each_figure_is_defined_once() {
-        let mut names = HashSet::new();
-        for figure in figures() {
-            assert!(names.insert(figure.name), "{figure:?}");
-            assert!(
-                !figure.unit.is_empty() && figure.means.ends_with('.'),
-                "{figure:?}"
-            );
-        }
+#[test]
+fn each_figure_is_defined_once() {
+    let mut names = HashSet::new();
+    for figure in figures() {
+        assert!(names.insert(figure.name), "{figure:?}");
+        assert!(
+            !figure.unit.is_empty() && figure.means.ends_with('.'),
+            "{figure:?}"
+        );
     }
+}
 
-    #[test]
-    fn longest_matching_definition_applies() {
-        let unit = |path| figure_at(path).map(|figure| figure.name);
-        assert_eq!(unit("transport.unattributed.ms"), Some("unattributed.ms"));
-        assert_eq!(unit("episodes.blame.ms"), Some("ms"));
-        assert_eq!(unit("nothing"), None);
-    }
+#[test]
+fn longest_matching_definition_applies() {
+    let unit = |path| figure_at(path).map(|figure| figure.name);
+    assert_eq!(unit("transport.unattributed.ms"), Some("unattributed.ms"));
+    assert_eq!(unit("episodes.blame.ms"), Some("ms"));
+    assert_eq!(unit("nothing"), None);
 }
