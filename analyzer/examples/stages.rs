@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use x11prof_analyzer::{
-    Blocking, EpisodeOptions, Episodes, FRAME_MS, Observation, Pipeline, Profile, RoundTripOptions,
+    EpisodeOptions, Episodes, FRAME_MS, Observation, Pipeline, Profile, RoundTripOptions,
     RoundTrips, Stalls, Statistics, TraceSummary, profile_trace,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
@@ -262,7 +262,7 @@ impl Frames {
 }
 
 fn profile(parameters: &ServerParameters) -> Profile {
-    Profile::new(parameters, &Substitutions::default(), Blocking::default())
+    Profile::new(parameters, &Substitutions::default())
 }
 
 fn count(profile: &Profile) -> u64 {

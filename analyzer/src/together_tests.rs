@@ -8,7 +8,7 @@ use crate::episodes::{EpisodeOptions, Episodes, EpisodesReport};
 use crate::pipeline::{Observation, Pipeline};
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
-use crate::profile::{Blocking, Profile, TimeSourceOption};
+use crate::profile::{Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::roundtrips::{RoundTripOptions, RoundTrips};
 use crate::stalls::report::StallsReport;
@@ -105,7 +105,7 @@ fn trace(timed: bool) -> Vec<Record> {
 fn figures(records: &[Record], by: By, basis: TimeSourceOption, together: bool) -> (Value, u64) {
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
     let rules = Substitutions::default();
-    let profile = Profile::new(&parameters, &rules, Blocking::Observed);
+    let profile = Profile::new(&parameters, &rules);
     let mut profile = profile.grouped(by).on(basis);
     let mut stalls = Stalls::new(&parameters, &rules, FRAME_MS);
     let mut statistics = Statistics::new(Vec::new());

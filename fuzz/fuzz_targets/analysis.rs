@@ -5,9 +5,9 @@
 use std::sync::LazyLock;
 
 use x11prof_analyzer::{
-    Blocking, Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, GrabReport, Pipeline,
-    Profile, ProfileReport, ResourceReport, Resources, Stalls, StallsReport, Statistics,
-    StatisticsReport, TraceSummary,
+    Comparison, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS, GrabReport, Pipeline, Profile,
+    ProfileReport, ResourceReport, Resources, Stalls, StallsReport, Statistics, StatisticsReport,
+    TraceSummary,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 use x11prof_trace::{
@@ -73,7 +73,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     let profiles: Vec<ProfileReport> = PARAMETERS
         .iter()
         .map(|parameters| {
-            let mut profile = Profile::new(parameters, &SUBSTITUTIONS, Blocking::Observed);
+            let mut profile = Profile::new(parameters, &SUBSTITUTIONS);
             observed(&records, Pipeline::new(), |observation| {
                 profile.observe(observation)
             });

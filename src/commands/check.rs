@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use x11prof_analyzer::{
-    Blocking, Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport,
-    ResourceReport, Resources, RoundTripOptions, RoundTrips, TraceSummary,
+    Budget, BudgetCounts, BudgetVerdict, Forecasts, Profile, ProfileReport, ResourceReport,
+    Resources, RoundTripOptions, RoundTrips, TraceSummary,
 };
 use x11prof_cost_model::{Micros, Network, Substitutions};
 use x11prof_views::budget as views;
@@ -39,7 +39,7 @@ fn held_against(arguments: &Check) -> Outcome {
     };
     let mut profile = costs.map(|costs| {
         let rules = Substitutions::default();
-        Profile::new(&costs.parameters, &rules, Blocking::default())
+        Profile::new(&costs.parameters, &rules)
     });
     let mut counts = BudgetCounts::new(budget.client.as_deref());
     let mut summary = TraceSummary::default();

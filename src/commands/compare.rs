@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Blocking, Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary,
+    Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary,
 };
 use x11prof_cost_model::{Network, Rescaled};
 use x11prof_views::comparison as views;
@@ -60,12 +60,11 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     let mut profiles = Vec::with_capacity(arguments.params.len());
     let mut elsewhere = Vec::with_capacity(arguments.params.len());
     for costs in &tables {
-        let profile = Profile::new(&costs.parameters, &substitutions, Blocking::default());
+        let profile = Profile::new(&costs.parameters, &substitutions);
         elsewhere.push(costs.doubts(false));
         profiles.push(profile.scaled(Scales::new(arguments.scale.iter().cloned())));
     }
-    let here =
-        here.map(|costs| Profile::new(&costs.parameters, &substitutions, Blocking::default()));
+    let here = here.map(|costs| Profile::new(&costs.parameters, &substitutions));
     let carries = here.is_some();
     profiles.extend(here);
     let forecast = arguments.net_model == NetworkModel::Simulated

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use x11prof_analyzer::{Blocking, Difference, Figures, FiguresOfRun, Profile};
+use x11prof_analyzer::{Difference, Figures, FiguresOfRun, Profile};
 use x11prof_cost_model::{ServerParameters, Substitutions};
 use x11prof_views::difference as views;
 
@@ -63,7 +63,7 @@ fn figures(
 ) -> Result<Figures, CommandError> {
     let pass = Pass::open(path, None)?.tell_missing();
     let rules = Substitutions::default();
-    let profile = Profile::new(parameters, &rules, Blocking::default());
+    let profile = Profile::new(parameters, &rules);
     let mut run = FiguresOfRun::new(profile, client);
     pass.run(|observation| run.observe(observation))?;
     let figures = run.finish(&path.to_string_lossy());

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use x11prof_analyzer::{
-    Blocked, Blocking, By, Callers, ClientChoice, EpisodeOptions, Episodes, EpisodesReport,
-    FRAME_MS, Forecasts, GrabReport, NetworkModel, Profile, ProfileReport, ResourceReport,
-    Resources, Running, Scales, Stalls, StallsReport, TimeSource, TraceSummary, WarningKind,
+    Blocked, By, Callers, ClientChoice, EpisodeOptions, Episodes, EpisodesReport, FRAME_MS,
+    Forecasts, GrabReport, NetworkModel, Profile, ProfileReport, ResourceReport, Resources,
+    Running, Scales, Stalls, StallsReport, TimeSource, TraceSummary, WarningKind,
 };
 use x11prof_cost_model::Network;
 use x11prof_trace::ConnectionId;
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         None => input::matching_costs(path, as_measured)?,
     };
     let choice = || ClientChoice::new(arguments.client.as_deref());
-    let mut profile = Profile::new(&costs.parameters, &substitutions, Blocking::default())
+    let mut profile = Profile::new(&costs.parameters, &substitutions)
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.time_source.wanted())
         .of_clients(choice());
@@ -69,9 +69,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
         true => input::recorded_costs(path, as_measured)?,
         false => None,
     }
-    .map(|costs| {
-        Profile::new(&costs.parameters, &substitutions, Blocking::default()).of_clients(choice())
-    });
+    .map(|costs| Profile::new(&costs.parameters, &substitutions).of_clients(choice()));
     let mut summary = TraceSummary::default();
     let mut functions = FunctionNames::default();
     let wanted =

@@ -5,8 +5,8 @@ use std::path::Path;
 use crate::harness::{Place, needs};
 use serde_json::Value;
 use x11prof_analyzer::{
-    Blocking, FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport, TimeSource,
-    TimeSourceOption, profile_trace,
+    FRAME_MS, LiveProfile, NowOptions, Profile, ProfileReport, TimeSource, TimeSourceOption,
+    profile_trace,
 };
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 use x11prof_trace::Reader;
@@ -108,7 +108,7 @@ fn live_profile_matches_the_offline_report() {
     assert_eq!(before.server.basis, TimeSource::Attributed);
     assert!(before.total.server_ms > 0.0, "{:?}", before.total);
     live.end();
-    let mut profiles = [Profile::new(&parameters, &rules, Blocking::default())];
+    let mut profiles = [Profile::new(&parameters, &rules)];
     let mut reader = Reader::new(XTERM).expect("a trace");
     let summary = profile_trace(&mut reader, &mut profiles).expect("a profile");
     let offline = ProfileReport::new("it", &summary, &profiles[0], &Network::NONE);

@@ -3,7 +3,7 @@
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 
 use x11prof_analyzer::{
-    Blocking, Comparison, Pipeline, Profile, ProfileReport, Statistics, StatisticsReport, percent,
+    Comparison, Pipeline, Profile, ProfileReport, Statistics, StatisticsReport, percent,
 };
 
 use crate::{Page, comparison, profile, statistics};
@@ -72,8 +72,8 @@ fn unknown_server() -> ServerParameters {
     ServerParameters::from_toml("format = 1\n[server]\nname = \"unknown\"\n").unwrap()
 }
 
-fn report(blocking: Blocking, network: &str) -> ProfileReport {
-    let mut profile = Profile::new(&unknown_server(), &Substitutions::default(), blocking);
+fn report(network: &str) -> ProfileReport {
+    let mut profile = Profile::new(&unknown_server(), &Substitutions::default());
     let summary = xtex().run(&mut profile);
     ProfileReport::new(
         "xtex.mcap",
@@ -85,31 +85,29 @@ fn report(blocking: Blocking, network: &str) -> ProfileReport {
 
 #[test]
 fn table_2_network_times_match_exactly() {
-    for blocking in [Blocking::ByType, Blocking::Observed] {
-        let report = report(blocking, "100KB/s,10ms");
-        let line = |name: &str| {
-            let line = report
-                .requests
-                .iter()
-                .find(|line| line.name == name)
-                .unwrap();
-            (line.count, line.bytes, line.network_ms)
-        };
-        assert_eq!(line("PolyFillRectangle"), (508, 21368, 213.68));
-        assert_eq!(line("PolyText8"), (7389, 168_964, 1689.64));
-        assert_eq!(line("QueryFont"), (16, 128, 161.28));
-        assert_eq!(line("MapSubwindows"), (5, 40, 0.4));
-        assert_eq!(line("MapWindow"), (23, 184, 1.84));
-        assert_eq!((report.total.count, report.total.bytes), (8580, 206_548));
-        // 37.88 % of 6191.332 ms; transport is not in the paper.
-        let requests = report.total.network_ms - report.transport.network_ms;
-        assert!((requests - 2345.48).abs() < 1e-6, "{requests}");
-    }
+    let report = report("100KB/s,10ms");
+    let line = |name: &str| {
+        let line = report
+            .requests
+            .iter()
+            .find(|line| line.name == name)
+            .unwrap();
+        (line.count, line.bytes, line.network_ms)
+    };
+    assert_eq!(line("PolyFillRectangle"), (508, 21368, 213.68));
+    assert_eq!(line("PolyText8"), (7389, 168_964, 1689.64));
+    assert_eq!(line("QueryFont"), (16, 128, 161.28));
+    assert_eq!(line("MapSubwindows"), (5, 40, 0.4));
+    assert_eq!(line("MapWindow"), (23, 184, 1.84));
+    assert_eq!((report.total.count, report.total.bytes), (8580, 206_548));
+    // 37.88 % of 6191.332 ms; transport is not in the paper.
+    let requests = report.total.network_ms - report.transport.network_ms;
+    assert!((requests - 2345.48).abs() < 1e-6, "{requests}");
 }
 
 #[test]
 fn message_shares_match_table_2() {
-    let report = report(Blocking::ByType, "100KB/s,10ms");
+    let report = report("100KB/s,10ms");
     let shares = [
         ("PolyFillRectangle", 508, "5.92%"),
         ("PolyText8", 7389, "86.12%"),
@@ -134,7 +132,7 @@ fn message_shares_match_table_2() {
 
 #[test]
 fn table_3_network_share_matches() {
-    let report = report(Blocking::ByType, "1000000KB/s,0ms");
+    let report = report("1000000KB/s,0ms");
     let requests = report.total.network_ms - report.transport.network_ms;
     // The paper's total is 3846.058 ms.
     assert_eq!(format!("{:.2}%", percent(requests, 3846.058)), "0.01%");
@@ -194,7 +192,7 @@ fn table_7_layout_matches_snapshot() {
     let reports: Vec<ProfileReport> = servers
         .iter()
         .map(|server| {
-            let mut profile = Profile::new(server, &Substitutions::default(), Blocking::ByType);
+            let mut profile = Profile::new(server, &Substitutions::default());
             let summary = xtex().run(&mut profile);
             ProfileReport::new("xtex.mcap", &summary, &profile, &network)
         })
@@ -217,7 +215,7 @@ fn table_7_layout_matches_snapshot() {
 
 #[test]
 fn no_network_means_no_network_time() {
-    let report = report(Blocking::ByType, "none");
+    let report = report("none");
     assert_eq!(report.total.network_ms, 0.0);
     assert_eq!(report.total.time_ms, report.total.server_ms);
 }
@@ -225,7 +223,7 @@ fn no_network_means_no_network_time() {
 /// The first report is that of the recording.
 #[test]
 fn replays_are_compared_with_those_of_the_first_server() {
-    let reports = [(); 4].map(|()| report(Blocking::ByType, "none"));
+    let reports = [(); 4].map(|()| report("none"));
     let first = vec![10.0, 10.1, 9.9, 10.05, 9.95];
     let slower = first.iter().map(|ms| ms * 1.1).collect();
     let same = vec![10.02, 9.97, 10.1, 9.9, 10.0];
@@ -254,10 +252,7 @@ fn replays_are_compared_with_those_of_the_first_server() {
 
 #[test]
 fn comparison_shows_requests_without_cost_data() {
-    let reports = [
-        report(Blocking::ByType, "100KB/s,10ms"),
-        report(Blocking::ByType, "none"),
-    ];
+    let reports = [report("100KB/s,10ms"), report("none")];
     let comparison = Comparison::new(&reports);
     assert_eq!(comparison.servers.len(), 2);
     assert_eq!(comparison.servers[0].no_cost, 8580);

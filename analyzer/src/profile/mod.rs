@@ -30,7 +30,7 @@ use x11prof_trace::{Reader, Timestamp, TraceError};
 
 use crate::callers::code_stacks::StackNames;
 use crate::clients::ClientChoice;
-use crate::pipeline::{MessageContext, Observation, Pipeline};
+use crate::pipeline::{Observation, Pipeline};
 use crate::recording::trace_summary::TraceSummary;
 use crate::recording::warnings::Warnings;
 use crate::server_time::{Rate, Share, TimeSource};
@@ -57,40 +57,12 @@ pub enum NetworkModel {
     Paper,
 }
 
-/// The requests to which the network's latency is charged (equation 7).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub enum Blocking {
-    /// Requests that have a reply by the protocol, as in the Xprof paper.
-    ByType,
-    /// Requests whose reply the client waited for.
-    #[default]
-    Observed,
-}
-
-impl Blocking {
-    /// Returns the name of the request to which the network's latency of this message is charged; `None` if there is
-    /// none.
-    fn request(self, seen: &MessageContext<'_>) -> Option<Symbol> {
-        match (self, seen.message) {
-            (Blocking::ByType, Message::Request(request)) => {
-                request.has_reply.then_some(request.name)
-            }
-            (Blocking::ByType, _) => None,
-            (Blocking::Observed, _) => {
-                let answer = seen.answer.filter(|answer| answer.how.is_round_trip());
-                answer.map(|answer| answer.question.name)
-            }
-        }
-    }
-}
-
 /// The profile of one trace on one server.
 pub struct Profile {
     server: String,
     machine: Option<String>,
     brought: Option<Rescaled>,
     estimator: CostEstimator,
-    blocking: Blocking,
     measuring: Measuring,
     /// The ratios that extrapolate another server's measured times to this server's costs.
     carried: Option<ExtrapolationRatios>,
@@ -99,18 +71,13 @@ pub struct Profile {
 
 impl Profile {
     /// Creates an empty profile for the server that `parameters` describe.
-    pub fn new(
-        parameters: &ServerParameters,
-        substitutions: &Substitutions,
-        blocking: Blocking,
-    ) -> Profile {
+    pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> Profile {
         let transport = TransportEstimates::new(parameters);
         Profile {
             server: parameters.server.name.clone(),
             machine: parameters.host.cpu_model.clone(),
             brought: parameters.method.brought.clone(),
             estimator: CostEstimator::new(parameters, substitutions),
-            blocking,
             measuring: Measuring::new(parameters.server.clone(), transport),
             carried: None,
             sums: Sums::default(),
@@ -134,7 +101,7 @@ impl Profile {
         Profile {
             measuring: self.measuring.afresh(),
             sums,
-            ..Profile::new(parameters, substitutions, self.blocking)
+            ..Profile::new(parameters, substitutions)
         }
     }
 
@@ -177,7 +144,6 @@ impl Profile {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         let Profile {
             estimator,
-            blocking,
             measuring,
             sums,
             ..
@@ -202,9 +168,10 @@ impl Profile {
             sums.charge(charge, event);
         });
         if let Some(seen) = seen
-            && let Some(request) = blocking.request(seen)
+            && let Some(answer) = &seen.answer
+            && answer.how.is_round_trip()
         {
-            sums.blocks(seen.connection, request);
+            sums.blocks(seen.connection, answer.question.name);
         }
         measuring.observe(observation, |key, share| sums.credit(key, share));
         if let Observation::BlockEnd(block, _) = observation {

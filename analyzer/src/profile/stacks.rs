@@ -276,7 +276,6 @@ fn connection(client: ClientId) -> ConnectionId {
 
 #[cfg(test)]
 mod tests {
-    use crate::profile::Blocking;
     use x11prof_cost_model::{Micros, ServerParameters, Substitutions};
 
     use super::{GroupKey, STACKS_LIMIT, StackKey, Stacks, WorkKind};
@@ -318,8 +317,7 @@ mod tests {
         trace
             .client_sends(&[no_operation(1), no_operation(1)])
             .end();
-        let mut profile =
-            Profile::new(&parameters, &rules, Blocking::default()).stacked(By::Window);
+        let mut profile = Profile::new(&parameters, &rules).stacked(By::Window);
         let (mut summary, mut pipeline) = (TraceSummary::default(), Pipeline::new());
         pipeline.run_records(trace.records.iter().cloned(), |observation| {
             summary.observe(observation);

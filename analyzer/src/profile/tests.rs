@@ -8,7 +8,7 @@ use crate::clients::ClientChoice;
 use crate::comparisons::comparison::Comparison;
 use crate::forecast::ForecastCause;
 use crate::profile::report::ProfileReport;
-use crate::profile::{Blocking, Profile, profile_trace};
+use crate::profile::{Profile, profile_trace};
 use crate::recording::trace_summary::identity;
 use crate::recording::warnings::WarningKind;
 use crate::testing::*;
@@ -35,13 +35,13 @@ name = "GetInputFocus"
 points = [{ size = 0.0, cpu_us = 2.0, spread = 0.5 }]
 "#;
 
-fn profile(blocking: Blocking) -> Profile {
+fn profile() -> Profile {
     let parameters = ServerParameters::from_toml(TINY).unwrap();
-    Profile::new(&parameters, &Substitutions::default(), blocking)
+    Profile::new(&parameters, &Substitutions::default())
 }
 
 fn report(trace: &Synthetic, network: &str) -> ProfileReport {
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     let summary = trace.run(&mut profile);
     ProfileReport::new(
         "tiny.mcap",
@@ -176,7 +176,7 @@ fn critical_path_causes_are_network_time() {
 #[test]
 fn file_and_records_give_the_same_report() {
     let file = small().file();
-    let mut profiles = [profile(Blocking::Observed)];
+    let mut profiles = [profile()];
     let summary = profile_trace(&mut Reader::new(&file[..]).unwrap(), &mut profiles).unwrap();
     let network = Network::parse("1KB/s,20ms").unwrap();
     let from_file = ProfileReport::new("tiny.mcap", &summary, &profiles[0], &network);
@@ -200,7 +200,7 @@ fn comparison_applies_every_cost_table_in_one_pass() {
     let slow = slow.replace("GetInputFocus", "MapWindow");
     let mut profiles = [TINY, &slow].map(|text| {
         let parameters = ServerParameters::from_toml(text).unwrap();
-        Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
+        Profile::new(&parameters, &Substitutions::default())
     });
     let summary = profiles.each_mut().map(|profile| small().run(profile));
     let network = Network::parse("none").unwrap();
@@ -221,7 +221,7 @@ fn comparison_rows_add_up_and_missing_costs_are_not_zero() {
     let mute = TINY.replace(&TINY[from..to], "");
     let mut profiles = [TINY, &mute].map(|text| {
         let parameters = ServerParameters::from_toml(text).unwrap();
-        Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
+        Profile::new(&parameters, &Substitutions::default())
     });
     let summary = profiles.each_mut().map(|profile| small().run(profile));
     let network = Network::parse("none").unwrap();
@@ -257,21 +257,16 @@ fn pipelined_request_does_not_block() {
         .wait(100)
         .client_sends(&[get_input_focus(), get_input_focus()]);
     trace.wait(50).server_sends(&[reply(1), reply(2)]).end();
-    for (blocking, charged) in [(Blocking::Observed, 1), (Blocking::ByType, 2)] {
-        let mut profile = profile(blocking);
-        trace.run(&mut profile);
-        assert_eq!(
-            profile.line("GetInputFocus".into()).unwrap().blocking,
-            charged
-        );
-    }
+    let mut profile = profile();
+    trace.run(&mut profile);
+    assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 1);
 }
 
 #[test]
 fn request_without_reply_is_no_round_trip() {
     let mut trace = Synthetic::new();
     trace.wait(100).client_sends(&[get_input_focus()]);
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     let summary = trace.run(&mut profile);
     assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 0);
     assert!(
@@ -322,7 +317,7 @@ fn client_that_keeps_running_is_not_blocked() {
     trace.records.push(Record::Schedule(vec![runs]));
     trace.wait(20).client_sends(&[get_input_focus()]);
     trace.wait(80).server_sends(&[reply(1)]).end();
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     trace.run(&mut profile);
     assert_eq!(profile.line("GetInputFocus".into()).unwrap().blocking, 0);
 }
@@ -334,7 +329,7 @@ fn batches_to_a_busy_server_do_not_wake_it() {
     trace.wait(1000).client_sends(&vec![no_operation(1); 100]);
     trace.wait(20).client_sends(&[no_operation(1)]);
     trace.wait(1000).client_sends(&[no_operation(1)]);
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     trace.run(&mut profile);
     // The setup, the first and the last.
     assert_eq!(profile.transport(TransportPart::Wakeup).count, 3);
@@ -360,7 +355,7 @@ name = "PolyFillRectangle"
 points = [{ size = 0.0, cpu_us = 0.5 }]
 "#;
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
-    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::Observed);
+    let mut profile = Profile::new(&parameters, &Substitutions::default());
     let mut trace = Synthetic::new();
     trace
         .wait(10)
@@ -388,7 +383,7 @@ fixed = { cpu_us = 0.25 }
 points = [{ size = 0.0, cpu_us = 0.5 }]
 "#;
     let parameters = ServerParameters::from_toml(COSTS).unwrap();
-    let mut profile = Profile::new(&parameters, &Substitutions::default(), Blocking::Observed);
+    let mut profile = Profile::new(&parameters, &Substitutions::default());
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&vec![no_operation(1); 3]);
     trace.wait(10).server_sends(&[bad_window(2, 127)]);
@@ -412,7 +407,7 @@ fn replies_to_missing_requests_are_reported() {
     let mut trace = Synthetic::new();
     trace.wait(10).client_sends(&[get_input_focus()]);
     trace.wait(10).server_sends(&[reply(1), reply(5)]).end();
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     let summary = trace.run(&mut profile);
     assert_eq!(summary.connections()[0].last_sequence, 5);
     let missing = summary
@@ -433,7 +428,7 @@ fn bytes_after_a_gap_are_counted_as_lost() {
         .client_sends(&[no_operation(4)])
         .end();
     trace.records.remove(lost);
-    let mut profile = profile(Blocking::Observed);
+    let mut profile = profile();
     let summary = trace.run(&mut profile);
     assert_eq!(profile.line("NoOperation".into()).unwrap().count, 1);
     let lost = summary

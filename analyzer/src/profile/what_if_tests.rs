@@ -2,10 +2,10 @@
 
 use x11prof_cost_model::{Network, ServerParameters, Substitutions};
 
+use crate::profile::Profile;
 use crate::profile::groups::By;
 use crate::profile::report::ProfileReport;
 use crate::profile::scales::{Scale, Scales};
-use crate::profile::{Blocking, Profile};
 use crate::testing::*;
 use x11prof_server_model::TransportPart;
 
@@ -33,8 +33,7 @@ points = [{ size = 0.0, cpu_us = 2.0 }]
 fn profile(scales: &[&str]) -> Profile {
     let parameters = ServerParameters::from_toml(SERVER).unwrap();
     let scales = scales.iter().map(|text| Scale::parse(text).unwrap());
-    Profile::new(&parameters, &Substitutions::default(), Blocking::Observed)
-        .scaled(Scales::new(scales))
+    Profile::new(&parameters, &Substitutions::default()).scaled(Scales::new(scales))
 }
 
 fn run(trace: &Synthetic, mut profile: Profile) -> (ProfileReport, Profile) {

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use x11prof_analyzer::{Blocking, By, Observation, Profile, Thresholds};
+use x11prof_analyzer::{By, Observation, Profile, Thresholds};
 use x11prof_collection::{Gather, TableError, TraceTables, schema};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_views::plain;
@@ -60,7 +60,7 @@ fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
         None => any_parameters(path)?,
     };
     let rules = Substitutions::default();
-    let profile = Profile::new(&parameters, &rules, Blocking::default()).stacked(By::Window);
+    let profile = Profile::new(&parameters, &rules).stacked(By::Window);
     let mut gather = Gather::new(&path.to_string_lossy(), &Thresholds::default());
     let mut more = TraceTables::new(profile, with_costs);
     let mut tables = Tables::new(folder)?;

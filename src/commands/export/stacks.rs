@@ -1,6 +1,6 @@
 //! Exports sums of server time by client and by window or function.
 
-use x11prof_analyzer::{Blocking, By, Profile, RUNS, Running, Stack, TimeSource, TraceSummary};
+use x11prof_analyzer::{By, Profile, RUNS, Running, Stack, TimeSource, TraceSummary};
 use x11prof_cost_model::{Micros, Substitutions};
 use x11prof_views::export::collapsed::collapsed;
 use x11prof_views::export::pprof::pprof;
@@ -20,7 +20,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
     let rules = Substitutions::default();
     let by = arguments.by.by();
     let mut functions = FunctionNames::default();
-    let mut profile = Profile::new(&costs.parameters, &rules, Blocking::default()).stacked(by);
+    let mut profile = Profile::new(&costs.parameters, &rules).stacked(by);
     let mut running = Running::default();
     let mut summary = TraceSummary::default();
     pass.run(|observation| {

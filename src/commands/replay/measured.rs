@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Profile, ProfileReport, TraceSummary};
+use x11prof_analyzer::{Profile, ProfileReport, TraceSummary};
 use x11prof_cost_model::{Network, Substitutions};
 
 use crate::error::CommandError;
@@ -15,7 +15,7 @@ pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, Command
     // The costs only split measured time, so their caveats do not matter.
     let parameters = input::likely_parameters(path)?;
     let rules = Substitutions::default();
-    let mut profile = Profile::new(&parameters, &rules, Blocking::default());
+    let mut profile = Profile::new(&parameters, &rules);
     let mut summary = TraceSummary::default();
     pass.run(|observation| {
         summary.observe(observation);

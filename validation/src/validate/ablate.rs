@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use x11prof_analyzer::{Blocking, Profile, TimeSourceOption, profile_trace};
+use x11prof_analyzer::{Profile, TimeSourceOption, profile_trace};
 use x11prof_cost_model::{ServerParameters, Substitutions, built_in};
 use x11prof_proxy::ServerKind;
 use x11prof_trace::Reader;
@@ -165,7 +165,7 @@ fn errors(
     let trace = division::trace(program, folder);
     let truth = division::truth(&trace, &division::times(program, folder))?;
     let rules = Substitutions::default();
-    let new = || Profile::new(parameters, &rules, Blocking::default());
+    let new = || Profile::new(parameters, &rules);
     let mut profiles = [
         new().on(TimeSourceOption::Model),
         new().on(TimeSourceOption::Measured),

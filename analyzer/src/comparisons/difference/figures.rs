@@ -298,7 +298,7 @@ mod tests {
 
     use super::{FiguresOfRun, Quantity};
     use crate::pipeline::Pipeline;
-    use crate::profile::{Blocking, Profile};
+    use crate::profile::Profile;
     use crate::testing::{poly_fill_rectangle, reply};
     use crate::testing_display::{Display, costs};
 
@@ -311,7 +311,7 @@ mod tests {
             display.gets(1, at, press);
             display.sends(1, at + takes, poly_fill_rectangle(1));
         }
-        let profile = Profile::new(&costs(), &Substitutions::default(), Blocking::Observed);
+        let profile = Profile::new(&costs(), &Substitutions::default());
         let mut figures = FiguresOfRun::new(profile, None);
         Pipeline::new().run_records(display.records, |seen| figures.observe(seen));
         let values = figures.finish("it").unwrap().values;

@@ -21,7 +21,7 @@ use x11prof_trace::{ConnectionId, Control, Timestamp};
 use crate::episodes::{EpisodeOptions, Episodes};
 use crate::pipeline::Observation;
 use crate::profile::groups::By;
-use crate::profile::{Blocking, Profile, TimeSourceOption};
+use crate::profile::{Profile, TimeSourceOption};
 use crate::recording::trace_summary::TraceSummary;
 use crate::resources::Resources;
 use crate::stalls::Stalls;
@@ -68,7 +68,7 @@ impl ClientsNow {
         substitutions: &Substitutions,
         options: &NowOptions,
     ) -> ClientsNow {
-        let profile = Profile::new(parameters, substitutions, Blocking::default());
+        let profile = Profile::new(parameters, substitutions);
         ClientsNow {
             window: (options.seconds.clamp(0.1, 86_400.0) * 1e9) as u64,
             summary: TraceSummary::default(),
@@ -157,7 +157,7 @@ impl ClientsNow {
 
     /// Restarts the time window and all counts, with the costs of `parameters`.
     pub(crate) fn afresh(&mut self, parameters: &ServerParameters, substitutions: &Substitutions) {
-        let empty = Profile::new(parameters, substitutions, Blocking::default());
+        let empty = Profile::new(parameters, substitutions);
         let before = std::mem::replace(&mut self.profile, empty);
         self.profile = before.afresh(parameters, substitutions);
         self.summary.start_afresh();

@@ -6,8 +6,8 @@ use x11prof_trace::{ConnectionId, Control, Record, SwitchKind};
 use super::{ClientsNow, NowOptions};
 use crate::live::clients_now::report::{ClientNow, NowReport};
 use crate::pipeline::{Observation, Pipeline};
+use crate::profile::Profile;
 use crate::profile::report::ProfileReport;
-use crate::profile::{Blocking, Profile};
 use crate::recording::trace_summary::TraceSummary;
 use crate::testing::*;
 use crate::testing_display::{Display, costs};
@@ -294,7 +294,7 @@ fn slower_and_slower() -> Display {
 
 /// The server time of the part of a display from `from` (nanoseconds) on, as in `report --from`, in milliseconds.
 fn server_ms_of_part(display: &Display, from: u64) -> f64 {
-    let profile = Profile::new(&costs(), &Substitutions::default(), Blocking::default());
+    let profile = Profile::new(&costs(), &Substitutions::default());
     let mut profile = profile.on(TimeSourceOption::Measured);
     let (mut summary, mut begun) = (TraceSummary::default(), false);
     Pipeline::new().run_records(display.records.iter().cloned(), |observation| {
