@@ -154,18 +154,6 @@ impl CostTable {
         self.look_up(operation).0.clone()
     }
 
-    /// The estimated cost of `operation` if it failed and did none of its work.
-    pub fn fixed(&mut self, operation: &Operation) -> OperationCost {
-        let mut cost = no_cost();
-        if let Some((table, found)) = self.resolved(operation)
-            && let table = &self.tables[table]
-            && let Some(resolution) = &table.resolved[found].resolution
-        {
-            evaluate(&table.entries, resolution, operation, false, &mut cost);
-        }
-        cost
-    }
-
     /// The estimated cost of `operation`, and its cost if it does none of its work. One look-up returns both costs
     /// without copying, because every request needs both costs.
     pub fn look_up(&mut self, operation: &Operation) -> (&OperationCost, Cost) {

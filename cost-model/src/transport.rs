@@ -55,11 +55,6 @@ impl TransportEstimates {
         self.clock.is_some()
     }
 
-    /// The clock by which the costs were measured; `None` if the costs are unknown.
-    pub fn clock(&self) -> Option<Clock> {
-        self.clock
-    }
-
     /// The cost of a wakeup after a sleep of the duration `slept`.
     pub fn wakeup(&self, slept: Micros) -> Cost {
         self.sleep.wakeup(slept).unwrap_or(self.wakeup)
@@ -121,6 +116,5 @@ mod tests {
             (costs.wakeup(Micros::ZERO), costs.reply(1000)),
             (Cost::default(), Cost::default())
         );
-        assert_eq!(costs.clock(), None);
     }
 }

@@ -195,7 +195,7 @@ fn substitution_bounds_span_all_measured_values() {
 fn request_without_effect_has_only_its_fixed_cost() {
     let mut table = CostTable::new(&measured(), &Substitutions::default());
     let mut line = operation("PolyLine gxmode=GXcopy linewidth=0", 10.0);
-    assert_eq!(table.fixed(&line).server.time, Micros(1.0));
+    assert_eq!(table.look_up(&line).1.time, Micros(1.0));
     line.effect = Effect::Unknown;
     assert_eq!(table.cost(&line).server.time, Micros(3.0));
     line.effect = Effect::Nothing;
