@@ -12,7 +12,6 @@ mod charge;
 mod client;
 mod clock;
 mod message;
-mod operation;
 mod server;
 #[cfg(any(test, feature = "testing"))]
 pub mod simulated;

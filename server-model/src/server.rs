@@ -1,7 +1,9 @@
 //! A complete server model, which converts batches of requests and the server's messages to charges.
 
 use rustc_hash::FxHashMap;
-use x11prof_cost_model::{Cost, Micros, ServerParameters, Substitutions, TransportEstimates};
+use x11prof_cost_model::{
+    Cost, CostTable, Micros, ServerParameters, Substitutions, TransportEstimates,
+};
 use x11prof_protocol::{Message, Request, SequenceNumber, Symbol};
 use x11prof_session::{ClientId, Operation};
 
@@ -10,14 +12,13 @@ use crate::charge::{Charge, RepeatedRequests, TransportPart};
 use crate::client::{ChargedRequest, Client};
 use crate::clock::{ServerClock, Time};
 use crate::message::{self, Traffic};
-use crate::operation::Operations;
 use crate::wakeup::Wakeups;
 
 /// A simulated display server. The calls must be ordered by time. For each batch of requests, call `batch`, and then
 /// `message` for each message of the batch. For each write of the server, call `wrote`, and then `message` for each
 /// message of the write.
 pub struct ServerModel {
-    operations: Operations,
+    costs: CostTable,
     transport: TransportEstimates,
     clock: ServerClock,
     wakeups: Wakeups,
@@ -33,7 +34,7 @@ impl ServerModel {
     pub fn new(parameters: &ServerParameters, substitutions: &Substitutions) -> ServerModel {
         let transport = TransportEstimates::new(parameters);
         ServerModel {
-            operations: Operations::new(parameters, substitutions),
+            costs: CostTable::new(parameters, substitutions),
             transport,
             clock: ServerClock::default(),
             wakeups: Wakeups::default(),
@@ -169,7 +170,7 @@ impl ServerModel {
         operation: &Operation,
         on: &mut impl FnMut(&Charge<'_>),
     ) {
-        let (cost, fixed) = self.operations.look_up(operation);
+        let (cost, fixed) = self.costs.look_up(operation);
         self.cost = cost.server.time;
         self.clock.serve(self.cost);
 
@@ -207,7 +208,7 @@ impl ServerModel {
     ) {
         let times = seen.times - 1;
         let read = message::read(&self.transport, request.wire_len);
-        let cost = self.operations.look_up(operation).0.server;
+        let cost = self.costs.look_up(operation).0.server;
         // The server does not sleep between the repetitions, so their pixels are as cold as the pixels of the second
         // request.
         let cold = self.cold(seen, request);
@@ -220,7 +221,7 @@ impl ServerModel {
             time: seen.time,
             operation,
             bytes: request.wire_len,
-            cost: self.operations.look_up(operation).0,
+            cost: self.costs.look_up(operation).0,
             read,
             cold,
             times,
