@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use x11prof_cost_model::ServerParameters;
+use x11prof_proxy::HandlerTimes;
 
 use crate::error::MeasureError;
 use crate::plan::{Plan, Progress};
@@ -13,7 +14,6 @@ use crate::probes::requests::{MEASURING, RequestCostsProbe};
 use crate::probes::wakeups::Wakeups;
 use crate::probes::{Probe, Run};
 use crate::progress::Meter;
-use crate::sampling::handlers::HandlerClock;
 use crate::sampling::live::LiveServer;
 use crate::server::client::Client;
 use crate::server::connection::RawConnection;
@@ -54,7 +54,7 @@ fn add<P: Probe + 'static>(
 pub fn measure(
     target: &Target,
     plan: &Plan,
-    handlers: Option<Box<dyn HandlerClock>>,
+    handlers: Option<HandlerTimes>,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ServerParameters, MeasureError> {
     let raw = RawConnection::open(target.link(), &plan.stop)?;

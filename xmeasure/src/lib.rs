@@ -50,7 +50,6 @@ mod workloads;
 pub use calibrate::measure;
 pub use error::MeasureError;
 pub use plan::{Plan, Progress, usual_processor};
-pub use sampling::handlers::HandlerClock;
 pub use server::identity::this_machine;
 pub use server::process::pin_this_thread;
 pub use server::target::Target;

@@ -1,26 +1,9 @@
 //! The handler times of requests, which the server measures: a server that `x11prof` started writes the duration of
 //! each request handler into shared memory.
 
-use std::io;
-
 use x11prof_trace::HandlerTime;
 
 use crate::sampling::statistics::midmean;
-
-/// The source of handler times of the server under measurement.
-pub trait HandlerClock {
-    /// Adds the handler times since the last call to `times`.
-    ///
-    /// # Errors
-    /// Fails if the times cannot be read.
-    fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()>;
-
-    /// Pauses the timer (`paused` is true), or resumes it. A paused timer uses no CPU time of the server.
-    ///
-    /// # Errors
-    /// Fails if the server cannot be reached.
-    fn pause(&mut self, paused: bool) -> io::Result<()>;
-}
 
 /// The handler times of a phase in one pass, in microseconds.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -6,6 +6,7 @@ use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use x11prof_proxy::HandlerTimes;
 use x11prof_trace::HandlerTime;
 use x11rb_protocol::protocol::xproto::{GetImageRequest, GetInputFocusRequest, ImageFormat};
 
@@ -13,7 +14,7 @@ use crate::error::MeasureError;
 use crate::sampling::batch::Batch;
 use crate::sampling::busy_client::BusyClient;
 use crate::sampling::executor::{Executor, Pause};
-use crate::sampling::handlers::{self, Handled, HandlerClock};
+use crate::sampling::handlers::{self, Handled};
 use crate::sampling::reading::Reading;
 use crate::server::connection::RawConnection;
 use crate::server::exchange::{Load, ReceivedMessages, Until};
@@ -34,7 +35,7 @@ pub(crate) struct LiveServer {
     read_back: Vec<u8>,
     round_trip: Vec<u8>,
     /// The times of the server's handlers; paused unless they are being read.
-    handlers: Option<Box<dyn HandlerClock>>,
+    handlers: Option<HandlerTimes>,
     /// The client that works in the pauses.
     busy: BusyClient,
     target: Target,
@@ -48,7 +49,7 @@ impl LiveServer {
         raw: RawConnection,
         window: u32,
         target: &Target,
-        handlers: Option<Box<dyn HandlerClock>>,
+        handlers: Option<HandlerTimes>,
     ) -> io::Result<LiveServer> {
         let read_back = wire::core(GetImageRequest {
             format: ImageFormat::Z_PIXMAP,
@@ -79,7 +80,8 @@ impl LiveServer {
 
     fn drain(&mut self, times: &mut Vec<HandlerTime>) -> io::Result<()> {
         let handlers = self.handlers.as_mut();
-        handlers.map_or(Ok(()), |handlers| handlers.drain(times))
+        // If a time is lost, the calibration repeats the request.
+        handlers.map_or(Ok(()), |handlers| handlers.drain(times).map(drop))
     }
 
     /// Returns the handler times of one unit of a phase, or of `HANDLED_TURNS` requests if each waits for its reply.
