@@ -33,9 +33,9 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     text::add(client, plan, &mut loads)?;
     images::add(client, plan, &mut loads)?;
     windows::add(client, &mut loads)?;
-    let mut known = table::variables(client, plan.intrusive);
+    let mut known = table::variables(client, plan);
     extensions::add(client, plan, &mut loads, &mut known)?;
-    table::add(client, &mut loads, known)?;
+    table::add(client, plan, &mut loads, known)?;
     Ok(loads)
 }
 

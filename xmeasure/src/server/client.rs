@@ -158,6 +158,11 @@ impl Client {
         id
     }
 
+    /// The difference of consecutive resource ids.
+    pub(crate) fn id_step(&self) -> i64 {
+        1 << self.raw.setup.resource_id_mask.trailing_zeros()
+    }
+
     /// Returns `count` new resource ids.
     pub(crate) fn ids(&mut self, count: usize) -> Vec<u32> {
         (0..count).map(|_| self.id()).collect()
@@ -239,7 +244,7 @@ impl Client {
     }
 
     /// The major opcode of an extension; `None` if the server does not have the extension.
-    pub(crate) fn extension(&mut self, name: &'static str) -> Result<Option<Major>, MeasureError> {
+    pub(crate) fn extension(&mut self, name: &str) -> Result<Option<Major>, MeasureError> {
         let request = QueryExtensionRequest {
             name: name.as_bytes().into(),
         };

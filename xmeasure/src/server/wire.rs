@@ -18,18 +18,24 @@ impl Major {
 
     /// The bytes of a request of the extension with this major opcode.
     pub(crate) fn bytes(self, request: impl Request) -> Vec<u8> {
-        let (mut bytes, _fds) = request.serialize(self.0);
-        let words = bytes.len() / 4;
-        if u16::try_from(words).is_err() && bytes.len() >= 4 {
-            // BIG-REQUESTS: a length of zero, followed by the 32-bit length, which includes its own word.
-            let length = u32::try_from(words + 1).unwrap_or(u32::MAX).to_ne_bytes();
-            if let Some(short) = bytes.get_mut(2..4) {
-                short.fill(0);
-            }
-            bytes.splice(4..4, length);
-        }
-        bytes
+        with_length(request.serialize(self.0).0)
     }
+}
+
+/// Writes the length of the request `bytes` into its header, and pads the request to four bytes.
+pub(crate) fn with_length(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    let words = bytes.len() / 4;
+    let short = u16::try_from(words).unwrap_or(0);
+    if let Some(length) = bytes.get_mut(2..4) {
+        length.copy_from_slice(&short.to_ne_bytes());
+        if short == 0 {
+            // BIG-REQUESTS: a length of zero, followed by the 32-bit length, which includes its own word.
+            let length = u32::try_from(words + 1).unwrap_or(u32::MAX);
+            bytes.splice(4..4, length.to_ne_bytes());
+        }
+    }
+    bytes
 }
 
 /// The bytes of a NoOperation with `words` words of 4 bytes in all. The protocol allows any length.

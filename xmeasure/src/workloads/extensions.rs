@@ -9,8 +9,9 @@ mod memory;
 mod render;
 mod render_loads;
 
+use std::collections::HashMap;
+
 use super::RESOURCES;
-use super::table::Variables;
 use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::Client;
@@ -22,12 +23,12 @@ pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
-    known: &mut Variables,
+    known: &mut HashMap<String, String>,
 ) -> Result<(), MeasureError> {
     memory::add(client, plan, loads)?;
     render_loads::add(client, plan, loads, known)?;
     if let Some(config) = gl::configuration(client)? {
-        known.insert("fbconfig".to_owned(), config);
+        known.insert("fbconfig".to_owned(), config.to_string());
     }
     Ok(())
 }

@@ -30,17 +30,6 @@ impl Loads {
         self.push(Workload::repeated(&request, Sync::RoundTrip));
     }
 
-    /// Adds a load that repeats the expensive request `request` in short units.
-    pub(crate) fn costly(&mut self, request: Vec<u8>) {
-        self.push(Workload::costly(&request));
-    }
-
-    /// Adds a load that alternates two requests, the second of which undoes the first. The result is their mean,
-    /// because the measurement cannot distinguish them.
-    pub(crate) fn pair(&mut self, there: Vec<u8>, back: Vec<u8>) {
-        self.push(Workload::alternating(&there, &back));
-    }
-
     /// Notes that the server lacks the feature `what`.
     pub(crate) fn lacks(&mut self, what: impl Into<String>) {
         self.absent.push(what.into());

@@ -147,11 +147,6 @@ impl Workload {
         Workload::cycle([phase])
     }
 
-    /// Creates a load that repeats an expensive request in short units.
-    pub(crate) fn costly(request: &[u8]) -> Workload {
-        Workload::varied(Sync::RoundTrip, LONG_WORK / 8, |_| request.to_vec())
-    }
-
     /// Creates a load of requests that differ only in properties that do not affect their cost, such as the position.
     /// `request` returns the bytes of request number `index`. `work` is the approximate number of pixels of a request,
     /// which limits the length of a unit.

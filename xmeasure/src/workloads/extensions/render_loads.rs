@@ -1,10 +1,11 @@
 //! The loads of RENDER's glyphs and drawing.
 
+use std::collections::HashMap;
+
 use x11rb_protocol::protocol::render::{
     FreeGlyphsRequest, QueryPictFormatsRequest, QueryVersionRequest,
 };
 
-use super::super::table::Variables;
 use super::render::Render;
 use super::{composite, edges, glyphs, major};
 use crate::error::MeasureError;
@@ -17,7 +18,7 @@ pub(super) fn add(
     client: &mut Client,
     plan: &Plan,
     loads: &mut Loads,
-    known: &mut Variables,
+    known: &mut HashMap<String, String>,
 ) -> Result<(), MeasureError> {
     let Some(major) = major(client, loads, "RENDER")? else {
         return Ok(());
@@ -35,7 +36,7 @@ pub(super) fn add(
         return Ok(());
     };
     for (name, format) in [("argb32", render.argb32), ("a8", render.a8)] {
-        known.insert(name.to_owned(), format);
+        known.insert(name.to_owned(), format.to_string());
     }
     // One glyph per request, as Xft and cairo add them.
     for side in [8, 16, 32] {
