@@ -7,8 +7,8 @@ pub(crate) mod workload;
 
 mod areas;
 mod drawing;
-mod extensions;
 mod images;
+mod memory;
 mod shapes;
 mod styles;
 mod table;
@@ -19,11 +19,6 @@ use crate::error::MeasureError;
 use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::{Phase, Sync, Workload};
-
-/// The number of resources that a cycle creates before it frees them: as many as a program might have, because the
-/// length of the server's lists determines the cost of a search.
-const RESOURCES: usize = 1024;
 
 /// Creates all loads that this server supports, with their resources.
 pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureError> {
@@ -34,7 +29,9 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     images::add(client, plan, &mut loads)?;
     windows::add(client, &mut loads)?;
     let mut known = table::variables(client, plan);
-    extensions::add(client, plan, &mut loads, &mut known)?;
+    if let Some(segment) = memory::add(client, &mut loads)? {
+        known.insert("segment".to_owned(), segment.to_string());
+    }
     table::add(client, plan, &mut loads, known)?;
     Ok(loads)
 }
@@ -54,13 +51,6 @@ fn scattered(at: usize) -> u64 {
     let mut bits = (at as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB)
-}
-
-/// Adds a cycle of requests. Each request is sent for all of `ids` before the next request.
-fn cycle(loads: &mut Loads, ids: &[u32], requests: &[&dyn Fn(u32) -> Vec<u8>]) {
-    loads.push(Workload::cycle(requests.iter().map(|request| {
-        Phase::new(ids.iter().map(|id| request(*id)), Sync::RoundTrip)
-    })));
 }
 
 #[cfg(test)]

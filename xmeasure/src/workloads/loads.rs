@@ -1,6 +1,6 @@
 //! The loads of a calibration.
 
-use crate::workloads::workload::{Sync, Workload};
+use crate::workloads::workload::Workload;
 
 /// The loads that a server supports, and the features that it lacks.
 #[derive(Default)]
@@ -23,11 +23,6 @@ impl Loads {
         load: impl Fn(u16) -> Workload,
     ) {
         self.all.extend(sizes.into_iter().map(load));
-    }
-
-    /// Adds a load that repeats `request`, which does not draw.
-    pub(crate) fn plain(&mut self, request: Vec<u8>) {
-        self.push(Workload::repeated(&request, Sync::RoundTrip));
     }
 
     /// Notes that the server lacks the feature `what`.

@@ -3,7 +3,7 @@ use super::{TABLES, Table, found, lines, taken, variables};
 use crate::plan::Plan;
 use crate::simulated::connected;
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::{Sync, Workload};
+use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// A plan with all loads of an interactive server.
 fn plan() -> Plan {
@@ -272,40 +272,94 @@ fn variables_describe_image_formats() {
     assert!(!known.contains_key("bits8"));
 }
 
-#[test]
-fn tables_use_only_known_names() {
-    let quick = Plan {
-        quick: true,
-        ..plan()
-    };
-    let kind = |line: &str| line.trim().split(' ').next().unwrap_or_default().to_owned();
-    connected(|client| {
-        let mut known = variables(client, &quick);
-        for name in ["argb32", "a8", "fbconfig"] {
+/// The loads of `tables` on a server with all extensions, fonts and formats, and the lines without effect. The requests
+/// of extensions have the form of core requests, and each number in a reply is 1.
+fn loads_of_full_server(tables: &[&str], plan: &Plan) -> (Loads, Vec<String>) {
+    let made = connected(|client| {
+        let mut known = variables(client, plan);
+        for name in ["segment"] {
             known.insert(name.to_owned(), "1".to_owned());
         }
-        // The simulated server has no fonts and replies without data, so each variable for them is 1.
-        let mut text = |line: &String| match kind(line).as_str() {
+        let mut text = |line: String| match line.trim().split(' ').next().unwrap_or_default() {
             "extension" => "core".to_owned(),
             "font" => line.rsplit_once(' ').unwrap().0.replacen("font", "let", 1) + " 1",
             "ask" | "find" => {
                 let names = line
-                    .trim()
-                    .split(' ')
+                    .split_whitespace()
                     .filter_map(|word| word.split_once('='));
                 for (name, _) in names {
                     known.insert(name.to_owned(), "1".to_owned());
                 }
                 line.replace("ask", "core").replace("find", "core")
             }
-            _ => line.clone(),
+            _ => line,
         };
-        let tables = TABLES.map(|table| lines(table).iter().map(&mut text).collect::<Vec<_>>());
+        let lines: Vec<String> = tables
+            .iter()
+            .flat_map(|table| lines(table))
+            .map(&mut text)
+            .collect();
         let (scope, mut loads) = (Scope::new(client, known), Loads::default());
-        let mut table = Table::new(scope, &quick, &mut loads);
-        for lines in tables {
-            table.block(&lines).unwrap();
-        }
-        assert_eq!(table.skipped, [""; 0]);
+        let mut table = Table::new(scope, plan, &mut loads);
+        table.block(&lines).unwrap();
+        let skipped = table.skipped;
+        (loads, skipped)
     });
+    made.2
+}
+
+/// The requests of a phase with this opcode.
+fn requests_of(loads: &Loads, opcode: u8) -> Vec<Vec<Vec<u8>>> {
+    let of_phase = |phase: &Phase| {
+        let (mut rest, mut requests) = (phase.unit.as_slice(), Vec::new());
+        while let [first, _, low, high, ..] = *rest {
+            let length = 4 * usize::from(u16::from_ne_bytes([low, high]));
+            if first != opcode || length == 0 {
+                break;
+            }
+            let (request, after) = rest.split_at(length);
+            requests.push(request.to_vec());
+            rest = after;
+        }
+        requests
+    };
+    let phases = loads.all.iter().flat_map(|load| &load.phases);
+    phases
+        .map(of_phase)
+        .filter(|requests| !requests.is_empty())
+        .collect()
+}
+
+#[test]
+fn tables_use_only_known_names() {
+    let quick = Plan {
+        quick: true,
+        ..plan()
+    };
+    assert_eq!(loads_of_full_server(&TABLES, &quick).1, [""; 0]);
+}
+
+#[test]
+fn trapezoids_have_equal_areas_inside_the_window() {
+    let table = TABLES.iter().find(|table| table.contains("Trapezoids"));
+    let all = requests_of(&loads_of_full_server(&[table.unwrap()], &plan()).0, 10);
+    assert!(all.len() > 20, "{}", all.len());
+    for requests in all {
+        let mut areas = Vec::new();
+        for request in requests {
+            let numbers: Vec<i64> = request[24..]
+                .chunks(4)
+                .map(|four| i32::from_ne_bytes(four.try_into().unwrap()).into())
+                .collect();
+            for trapezoid in numbers.chunks(10) {
+                let [top, bottom, x1, y1, x2, y2, x3, y3, x4, y4] = *trapezoid else {
+                    panic!("{trapezoid:?}");
+                };
+                assert!(trapezoid.iter().all(|at| (0..=600 << 16).contains(at)));
+                assert_eq!([y1, y2, y3, y4], [top, bottom, top, bottom]);
+                areas.push((x3 - x1 + x4 - x2) * (bottom - top));
+            }
+        }
+        assert!(areas.iter().all(|area| *area == areas[0] && *area > 0));
+    }
 }

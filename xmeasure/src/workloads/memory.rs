@@ -1,4 +1,5 @@
-//! The loads of MIT-SHM: images in memory that is shared with the server by a segment's id or by file descriptor.
+//! The loads that share memory with the server, by a segment's id or by file descriptor. The table has the loads of
+//! MIT-SHM that use the memory.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -6,123 +7,45 @@ use std::sync::Arc;
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use x11prof_proxy::SharedMemory;
 use x11rb_protocol::protocol::shm::{
-    AttachFdRequest, AttachRequest, CreatePixmapRequest, CreateSegmentRequest, DetachRequest,
-    GetImageRequest, PutImageRequest, QueryVersionRequest,
+    AttachFdRequest, AttachRequest, CreateSegmentRequest, DetachRequest, QueryVersionRequest,
 };
-use x11rb_protocol::protocol::xproto::{CreateGCAux, FreePixmapRequest, ImageFormat};
 
-use super::super::images::Image;
-use super::super::place;
-use super::{RESOURCES, cycle, major};
 use crate::error::MeasureError;
-use crate::plan::Plan;
 use crate::server::client::{Client, SIDE};
 use crate::server::connection::CARRYING;
-use crate::server::wire::{Major, core};
+use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
 /// The first version that shares memory by file descriptor.
 const BY_DESCRIPTOR: (u16, u16) = (1, 2);
-/// The initial sides of squares, in pixels.
-const SIDES: [u16; 4] = [1, 10, 100, 500];
+/// The size of the shared memory, in bytes: the image of the whole window with at most 32 bits per pixel.
+const WHOLE_WINDOW: usize = 4 * SIDE as usize * SIDE as usize;
 
-/// Adds the loads of MIT-SHM to `loads`.
-pub(super) fn add(client: &mut Client, plan: &Plan, loads: &mut Loads) -> Result<(), MeasureError> {
-    let Some(major) = major(client, loads, "MIT-SHM")? else {
-        return Ok(());
+/// Adds the loads that share memory to `loads`. Returns the id of a shared segment for the loads of the table; `None` if
+/// no memory can be shared.
+pub(super) fn add(client: &mut Client, loads: &mut Loads) -> Result<Option<u32>, MeasureError> {
+    let Some(major) = client.extension("MIT-SHM")? else {
+        return Ok(None);
     };
     let version = client.ask_extension(QueryVersionRequest, major)?;
-    loads.plain(major.bytes(QueryVersionRequest));
-    let depth = client.screen.root_depth;
-    let Some(image) = Image::new(client, ImageFormat::Z_PIXMAP, depth) else {
-        return Ok(());
-    };
-    let length = image.length(SIDE);
     attach(client, loads, major);
     let by_fd = version
         .is_some_and(|version| (version.major_version, version.minor_version) >= BY_DESCRIPTOR);
+    let mut segment = None;
     if by_fd {
         descriptors(client, loads, major);
+        segment = by_descriptor(client, major)?;
     } else {
         loads.lacks("MIT-SHM by descriptor");
     }
-    let segment = match by_fd
-        .then(|| by_descriptor(client, major, length))
-        .transpose()?
-    {
-        Some(Some(segment)) => segment,
-        _ => match by_id(client, major, length)? {
-            Some(segment) => segment,
-            None => {
-                loads.lacks("memory that MIT-SHM could share");
-                return Ok(());
-            }
-        },
-    };
-    let window = client.window;
-    let gc = client.gc(window, CreateGCAux::new())?;
-    let put = move |drawable: u32, side: u16| {
-        Workload::varied(
-            Sync::ReadBack,
-            usize::from(side) * usize::from(side),
-            |index| {
-                let (dst_x, dst_y) = place(index, side, side);
-                major.bytes(PutImageRequest {
-                    drawable,
-                    gc,
-                    total_width: SIDE,
-                    total_height: SIDE,
-                    // The request shows a part of a picture of the whole window, as in programs that send only changes.
-                    src_x: dst_x.cast_unsigned(),
-                    src_y: dst_y.cast_unsigned(),
-                    src_width: side,
-                    src_height: side,
-                    dst_x,
-                    dst_y,
-                    depth,
-                    format: ImageFormat::Z_PIXMAP.into(),
-                    send_event: false,
-                    shmseg: segment,
-                    offset: 0,
-                })
-            },
-        )
-    };
-    let sides = || plan.sizes(&SIDES);
-    loads.series(sides(), move |side| put(window, side));
-    loads.push(put(client.unwatched, 1));
-    let get = move |side: u16| {
-        let work = usize::from(side) * usize::from(side) * 2;
-        Workload::varied(Sync::RoundTrip, work, |_| {
-            major.bytes(GetImageRequest {
-                drawable: window,
-                width: side,
-                height: side,
-                plane_mask: !0,
-                format: ImageFormat::Z_PIXMAP.into(),
-                shmseg: segment,
-                ..GetImageRequest::default()
-            })
-        })
-    };
-    loads.series(sides(), get);
-    if version.is_some_and(|version| version.shared_pixmaps) {
-        let create = |pid| {
-            major.bytes(CreatePixmapRequest {
-                pid,
-                drawable: window,
-                width: 100,
-                height: 100,
-                depth,
-                shmseg: segment,
-                offset: 0,
-            })
-        };
-        let free = |pixmap| core(FreePixmapRequest { pixmap });
-        cycle(client, loads, RESOURCES, &[&create, &free]);
+    if segment.is_none() {
+        segment = by_id(client, major)?;
     }
-    Ok(())
+    if segment.is_none() {
+        loads.lacks("memory that MIT-SHM could share");
+    }
+    Ok(segment)
 }
 
 /// The usual size of a window's image, in bytes.
@@ -182,8 +105,8 @@ fn attach_id(memory: &SharedMemory, shmseg: u32, major: Major) -> Vec<u8> {
 
 /// Attaches a segment by its id and returns the resource id; `None` if the segment cannot be created, or if the server
 /// refuses it, such as a server on another machine.
-fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>, MeasureError> {
-    let Ok(memory) = SharedMemory::new(length) else {
+fn by_id(client: &mut Client, major: Major) -> Result<Option<u32>, MeasureError> {
+    let Ok(memory) = SharedMemory::new(WHOLE_WINDOW) else {
         return Ok(None);
     };
     let shmseg = client.id();
@@ -194,12 +117,8 @@ fn by_id(client: &mut Client, major: Major, length: usize) -> Result<Option<u32>
 }
 
 /// Attaches a segment by a file descriptor and returns the resource id.
-fn by_descriptor(
-    client: &mut Client,
-    major: Major,
-    length: usize,
-) -> Result<Option<u32>, MeasureError> {
-    let Some(memory) = memory(length) else {
+fn by_descriptor(client: &mut Client, major: Major) -> Result<Option<u32>, MeasureError> {
+    let Some(memory) = memory(WHOLE_WINDOW) else {
         return Ok(None);
     };
     let shmseg = client.id();
