@@ -13,7 +13,6 @@ mod shapes;
 mod styles;
 mod table;
 mod text;
-mod windows;
 
 use crate::error::MeasureError;
 use crate::plan::Plan;
@@ -27,7 +26,6 @@ pub(crate) fn all(client: &mut Client, plan: &Plan) -> Result<Loads, MeasureErro
     areas::add(client, plan, &mut loads)?;
     text::add(client, plan, &mut loads)?;
     images::add(client, plan, &mut loads)?;
-    windows::add(client, &mut loads)?;
     let mut known = table::variables(client, plan);
     if let Some(segment) = memory::add(client, &mut loads)? {
         known.insert("segment".to_owned(), segment.to_string());

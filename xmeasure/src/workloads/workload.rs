@@ -191,11 +191,6 @@ impl Workload {
             phases: phases.into_iter().collect(),
         }
     }
-
-    /// Adds a request that is sent before each batch.
-    pub(crate) fn after(self, before: Vec<u8>) -> Workload {
-        Workload { before, ..self }
-    }
 }
 
 #[cfg(test)]

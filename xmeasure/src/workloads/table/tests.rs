@@ -363,3 +363,26 @@ fn trapezoids_have_equal_areas_inside_the_window() {
         assert!(areas.iter().all(|area| *area == areas[0] && *area > 0));
     }
 }
+
+#[test]
+fn new_windows_have_distinct_positions_in_their_parents() {
+    let (loads, _) = loads_of_full_server(&[TABLES[0]], &plan());
+    let phases = requests_of(&loads, 1);
+    assert!(phases.len() > 20, "{}", phases.len());
+    for requests in phases {
+        let short = |request: &[u8], at: usize| u16::from_ne_bytes([request[at], request[at + 1]]);
+        for request in &requests {
+            // The largest parent is as wide as the ground.
+            assert!(
+                (12..16)
+                    .step_by(2)
+                    .all(|at| short(request, at) + short(request, at + 4) <= 220)
+            );
+        }
+        // The parent and the position.
+        let mut places: Vec<&[u8]> = requests.iter().map(|request| &request[8..16]).collect();
+        places.sort_unstable();
+        places.dedup();
+        assert_eq!(places.len(), requests.len());
+    }
+}
