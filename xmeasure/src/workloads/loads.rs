@@ -16,15 +16,6 @@ impl Loads {
         self.all.push(load);
     }
 
-    /// Adds one load for each size; `load` creates the load of one item of that size.
-    pub(crate) fn series(
-        &mut self,
-        sizes: impl IntoIterator<Item = u16>,
-        load: impl Fn(u16) -> Workload,
-    ) {
-        self.all.extend(sizes.into_iter().map(load));
-    }
-
     /// Notes that the server lacks the feature `what`.
     pub(crate) fn lacks(&mut self, what: impl Into<String>) {
         self.absent.push(what.into());

@@ -21,7 +21,8 @@ use crate::server::wire::Major;
 use crate::workloads::loads::Loads;
 use crate::workloads::workload::{Phase, Sync, Workload};
 
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
+    include_str!("table/drawing.txt"),
     include_str!("table/windows.txt"),
     include_str!("table/core.txt"),
     include_str!("table/render.txt"),

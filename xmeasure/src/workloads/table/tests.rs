@@ -1,9 +1,13 @@
-use super::scope::{Scope, split};
-use super::{TABLES, Table, found, lines, taken, variables};
+//! Tests of the language of the tables.
+
+mod contents;
+
+use super::scope::Scope;
+use super::{Table, found, lines, taken, variables};
 use crate::plan::Plan;
 use crate::simulated::connected;
 use crate::workloads::loads::Loads;
-use crate::workloads::workload::{Phase, Sync, Workload};
+use crate::workloads::workload::{Sync, Workload};
 
 /// A plan with all loads of an interactive server.
 fn plan() -> Plan {
@@ -232,36 +236,6 @@ fn records_of_a_reply_are_searched() {
 }
 
 #[test]
-fn requests_have_the_name_given_in_the_table() {
-    // A simulated server has no extensions and fonts, so only the core protocol's other lines are read.
-    let (mut client, _, loads) = connected(|client| {
-        let mut loads = Loads::default();
-        let known = variables(client, &plan());
-        super::add(client, &plan(), &mut loads, known).unwrap();
-        loads
-    });
-    let mut made = Vec::new();
-    for load in &loads.all {
-        let described = client.tracker.describe(load).into_iter().flatten();
-        made.extend(described.map(|operation| operation.request.as_str()));
-    }
-    let core = TABLES.map(|table| table.split("\nextension").next().unwrap_or_default());
-    for request in core.into_iter().flat_map(lines) {
-        let words = split(request.trim());
-        let is_load = ["plain", "costly", "draw", "cycle", "pair"].contains(&words[0]);
-        let name = words
-            .iter()
-            .find(|word| word.starts_with(char::is_uppercase));
-        if let (true, Some(name)) = (is_load, name)
-            && !["QueryFont", "QueryTextExtents", "CreateGlyphCursor"].contains(name)
-            && !name.contains("Text")
-        {
-            assert!(made.contains(name), "{request}: {made:?}");
-        }
-    }
-}
-
-#[test]
 fn variables_describe_image_formats() {
     let known = connected(|client| variables(client, &plan())).2;
     assert_eq!(
@@ -270,119 +244,4 @@ fn variables_describe_image_formats() {
     );
     assert_eq!(known["screen_bits"], "bits24");
     assert!(!known.contains_key("bits8"));
-}
-
-/// The loads of `tables` on a server with all extensions, fonts and formats, and the lines without effect. The requests
-/// of extensions have the form of core requests, and each number in a reply is 1.
-fn loads_of_full_server(tables: &[&str], plan: &Plan) -> (Loads, Vec<String>) {
-    let made = connected(|client| {
-        let mut known = variables(client, plan);
-        for name in ["segment"] {
-            known.insert(name.to_owned(), "1".to_owned());
-        }
-        let mut text = |line: String| match line.trim().split(' ').next().unwrap_or_default() {
-            "extension" => "core".to_owned(),
-            "font" => line.rsplit_once(' ').unwrap().0.replacen("font", "let", 1) + " 1",
-            "ask" | "find" => {
-                let names = line
-                    .split_whitespace()
-                    .filter_map(|word| word.split_once('='));
-                for (name, _) in names {
-                    known.insert(name.to_owned(), "1".to_owned());
-                }
-                line.replace("ask", "core").replace("find", "core")
-            }
-            _ => line,
-        };
-        let lines: Vec<String> = tables
-            .iter()
-            .flat_map(|table| lines(table))
-            .map(&mut text)
-            .collect();
-        let (scope, mut loads) = (Scope::new(client, known), Loads::default());
-        let mut table = Table::new(scope, plan, &mut loads);
-        table.block(&lines).unwrap();
-        let skipped = table.skipped;
-        (loads, skipped)
-    });
-    made.2
-}
-
-/// The requests of a phase with this opcode.
-fn requests_of(loads: &Loads, opcode: u8) -> Vec<Vec<Vec<u8>>> {
-    let of_phase = |phase: &Phase| {
-        let (mut rest, mut requests) = (phase.unit.as_slice(), Vec::new());
-        while let [first, _, low, high, ..] = *rest {
-            let length = 4 * usize::from(u16::from_ne_bytes([low, high]));
-            if first != opcode || length == 0 {
-                break;
-            }
-            let (request, after) = rest.split_at(length);
-            requests.push(request.to_vec());
-            rest = after;
-        }
-        requests
-    };
-    let phases = loads.all.iter().flat_map(|load| &load.phases);
-    phases
-        .map(of_phase)
-        .filter(|requests| !requests.is_empty())
-        .collect()
-}
-
-#[test]
-fn tables_use_only_known_names() {
-    let quick = Plan {
-        quick: true,
-        ..plan()
-    };
-    assert_eq!(loads_of_full_server(&TABLES, &quick).1, [""; 0]);
-}
-
-#[test]
-fn trapezoids_have_equal_areas_inside_the_window() {
-    let table = TABLES.iter().find(|table| table.contains("Trapezoids"));
-    let all = requests_of(&loads_of_full_server(&[table.unwrap()], &plan()).0, 10);
-    assert!(all.len() > 20, "{}", all.len());
-    for requests in all {
-        let mut areas = Vec::new();
-        for request in requests {
-            let numbers: Vec<i64> = request[24..]
-                .chunks(4)
-                .map(|four| i32::from_ne_bytes(four.try_into().unwrap()).into())
-                .collect();
-            for trapezoid in numbers.chunks(10) {
-                let [top, bottom, x1, y1, x2, y2, x3, y3, x4, y4] = *trapezoid else {
-                    panic!("{trapezoid:?}");
-                };
-                assert!(trapezoid.iter().all(|at| (0..=600 << 16).contains(at)));
-                assert_eq!([y1, y2, y3, y4], [top, bottom, top, bottom]);
-                areas.push((x3 - x1 + x4 - x2) * (bottom - top));
-            }
-        }
-        assert!(areas.iter().all(|area| *area == areas[0] && *area > 0));
-    }
-}
-
-#[test]
-fn new_windows_have_distinct_positions_in_their_parents() {
-    let (loads, _) = loads_of_full_server(&[TABLES[0]], &plan());
-    let phases = requests_of(&loads, 1);
-    assert!(phases.len() > 20, "{}", phases.len());
-    for requests in phases {
-        let short = |request: &[u8], at: usize| u16::from_ne_bytes([request[at], request[at + 1]]);
-        for request in &requests {
-            // The largest parent is as wide as the ground.
-            assert!(
-                (12..16)
-                    .step_by(2)
-                    .all(|at| short(request, at) + short(request, at + 4) <= 220)
-            );
-        }
-        // The parent and the position.
-        let mut places: Vec<&[u8]> = requests.iter().map(|request| &request[8..16]).collect();
-        places.sort_unstable();
-        places.dedup();
-        assert_eq!(places.len(), requests.len());
-    }
 }
