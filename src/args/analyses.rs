@@ -36,7 +36,7 @@ pub(crate) struct Report {
     pub(crate) operations: Option<PathBuf>,
     /// A TOML file with your own substitutions (docs/REFERENCE.md)
     ///
-    /// If an attribute value was not calibrated, the file names a similar value to use instead.
+    /// If the value of a request's attribute was not calibrated, the file names a similar value to use instead.
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// Assume this network, such as 10Mbit/s,20ms or dsl

@@ -246,7 +246,7 @@ fn object(of: &BlockedIn) -> String {
         BlockedOn::Socket => with("a socket", " of "),
         BlockedOn::File => with("file", " "),
         BlockedOn::Events => "events".to_owned(),
-        BlockedOn::Other => "the kernel".to_owned(),
+        BlockedOn::Other => "an unknown reason".to_owned(),
     }
 }
 

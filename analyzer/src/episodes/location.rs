@@ -123,7 +123,7 @@ pub fn component_name(kind: &str) -> &str {
         "server_processor" => "server wait (no free CPU)",
         "drawing" => "server wait (drawing)",
         "other_clients" => "other clients",
-        "awaited" => "other clients (reply)",
+        "awaited" => "other clients (answer)",
         other => other,
     }
 }

@@ -234,7 +234,7 @@ pub(crate) struct Delivery {
     pub(crate) received: u64,
     /// The events among the messages.
     pub(crate) events: Vec<Arrival>,
-    /// The time at which the server had sent the last reply, in nanoseconds; `None` if unknown.
+    /// The time at which the server had sent the last of these replies, in nanoseconds; `None` if unknown.
     pub(crate) left_at: Option<u64>,
     /// The last request that the server had handled when it sent the messages.
     pub(crate) handled: Option<SequenceNumber>,
@@ -247,7 +247,7 @@ pub(crate) struct Delivery {
     pub(crate) answered_requests: Vec<OpenRequest>,
 }
 
-/// The requests that a client sent in one block of the trace.
+/// The requests that the recorder read from a client in one read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentRequests {
     pub(crate) requests: u64,

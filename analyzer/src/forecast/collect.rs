@@ -31,7 +31,7 @@ pub(super) struct Write {
     pub(super) bytes: u64,
     /// The number of bytes of images in shared memory, which another link would have to transmit.
     pub(super) unshared: u64,
-    /// The server's time for the requests that end in the written bytes, in nanoseconds.
+    /// The server's time for the requests whose last byte is in this write, in nanoseconds.
     pub(super) service: u64,
     /// The previous write of the same client; `None` for the first write.
     pub(super) previous: Option<Id>,

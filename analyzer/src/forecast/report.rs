@@ -327,8 +327,8 @@ impl Forecasts {
     }
 }
 
-/// Returns the limit of what a person notices, by bisection: the noticed value that is nearest to `other`. `other` must
-/// not be noticed. `None` if `noticed` is not noticed either.
+/// Returns the limit of what a person notices, by bisection: the value nearest to `other` for which `is_noticed` is true. It
+/// must be false for `other`. `None` if it is false for `noticed`, too.
 fn limit((mut noticed, mut other): (f64, f64), is_noticed: impl Fn(f64) -> bool) -> Option<f64> {
     is_noticed(noticed).then(|| {
         while (noticed / other).max(other / noticed) > 1.02 {

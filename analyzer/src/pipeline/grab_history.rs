@@ -30,7 +30,7 @@ pub(crate) struct GrabHistory {
 }
 
 impl GrabHistory {
-    /// Returns the nanoseconds before `time` in which any client had grabbed the server.
+    /// Returns the total time until `time` in which any client had grabbed the server, in nanoseconds.
     pub(crate) fn total(&self, time: u64) -> u64 {
         let now = self.by.map_or(0, |_| time.saturating_sub(self.since));
         self.before.saturating_add(now)

@@ -136,6 +136,8 @@ impl XErrors {
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
+        // The same client is named once.
+        let mut said = None;
         let text = |(count, one): (u64, XError)| {
             let end = one.gone.map_or_else(String::new, |gone| {
                 let time = at(gone.time);
@@ -149,8 +151,12 @@ impl XErrors {
                 format!(" on {:#x}, {end}", one.resource)
             });
             let such = if count > 1 { ", such as" } else { "" };
-            let (name, request, time, client) = (one.name, one.request, at(one.time), one.client.0);
-            format!("{count} {name}{such} {time}: {request} of client {client}{end}")
+            let (name, request, time) = (one.name, one.request, at(one.time));
+            let client = match said.replace(one.client) == Some(one.client) {
+                true => String::new(),
+                false => format!(" of {}", client_name(one.client)),
+            };
+            format!("{count} {name}{such} {time}: {request}{client}{end}")
         };
         let all: Vec<_> = kinds.into_iter().map(text).collect();
         all.join("; ")
@@ -202,10 +208,8 @@ mod tests {
         };
         assert!(window.starts_with("2 BadWindow, such as at "), "{text}");
         assert!(window.ends_with(" s: MapWindow of client 1"), "{text}");
-        assert!(
-            value.ends_with(" s: GetWindowAttributes of client 1"),
-            "{text}"
-        );
+        // The client is named once.
+        assert!(value.ends_with(" s: GetWindowAttributes"), "{text}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(crate) enum Source {
     /// The trace has no server time.
     #[default]
     None,
-    /// The context switches of the server, and its CPU clock.
+    /// The context switches of the server, scaled to its CPU clock.
     Switches,
     /// Only the server's CPU clock: all its time is attributed as one run.
     Clock,

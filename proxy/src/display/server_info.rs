@@ -271,8 +271,9 @@ fn children(pid: u32) -> Vec<u32> {
     lists.flat_map(pids).collect()
 }
 
-/// True if the process is an X server: its program contains the message of os/log.c, as all servers built from X.Org's
-/// sources do. If the program cannot be read, its name decides: the servers' names begin with a capital X.
+/// True if the process is an X server: its program contains the words "Fatal server error" (os/log.c), as all servers
+/// built from X.Org's sources do. This program must not contain them, so they are joined at run time. If the program
+/// cannot be read, its name decides: the servers' names begin with a capital X.
 fn is_x_server(pid: u32) -> bool {
     let known = ["Fatal server", "error"].join(" ");
     match File::open(format!("/proc/{pid}/exe")) {

@@ -1,4 +1,4 @@
-//! A comparison of servers as text: the servers side by side, the paper's Table 7, and Figure 10 as a table.
+//! A comparison of servers as text: the servers side by side, and the Xprof paper's Table 7 and Figure 10 as tables.
 
 use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
 
@@ -222,7 +222,7 @@ fn servers(comparison: &Comparison) -> Table {
     table
 }
 
-/// The paper's Table 7, in which each request includes the transport costs that it caused. The table is split into as
+/// Table 7 of the Xprof paper, in which each request includes the transport costs that it caused. The table is split into as
 /// many tables as the page width requires.
 pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
     let labels = labels(comparison);

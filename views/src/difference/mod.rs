@@ -108,7 +108,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant at the {percent:.0} % level, corrected for {} comparisons; the intervals are not.\n",
+                "Significant at the {percent:.0} % level, corrected for {} comparisons; intervals are not corrected.\n",
                 difference.rows.len()
             ));
         }

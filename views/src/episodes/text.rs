@@ -108,7 +108,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             ));
             let think = &report.think_and_wait;
             let waited = format!(
-                "the user waited {} in all, {:.1} % of the time",
+                "for all actions together, the user waited {}, {:.1} % of the time",
                 latency(think.wait_ms),
                 think.wait_percent
             );

@@ -43,6 +43,9 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let behind = waited_behind(of, &report.episodes).unwrap_or_default();
         let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());
         text.push_str(&page.wrap(&plain(&line), indent.len()));
+        if let Some(blame) = &of.blame {
+            chain(blame, of, page, &mut text);
+        }
         let call_sites = [
             waited_in(&of.callers),
             blocked_in(&of.blocked_in),
@@ -50,9 +53,6 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         ];
         for line in call_sites.into_iter().flatten() {
             text.push_str(&page.wrap(&format!("{indent}{line}"), indent.len()));
-        }
-        if let Some(blame) = &of.blame {
-            chain(blame, of, page, &mut text);
         }
         for phase in &of.modal {
             let line = format!("{}{}", " ".repeat(14), plain(&modal(phase)));
@@ -149,8 +149,8 @@ fn modal(phase: &ModalReport) -> String {
 /// The maximum number of links of the critical path that are shown. The longest links are shown.
 const LINKS: usize = 6;
 
-/// Writes the longest links of the critical path to `text` in time order, if other clients are on the path, and the
-/// main cause.
+/// Writes the main cause to `text`, and the longest links of the critical path in time order if other clients are on the
+/// path.
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
@@ -171,10 +171,13 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     links.retain(|link| link.ms >= 1.0);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
+    let line = format!("{indent}{}", plain(&blame.sentence));
+    text.push_str(&page.wrap(&line, indent.len()));
     // If only one client is on the path, the links would repeat the line above.
     let others = links.iter().any(|link| Some(link.connection) != own);
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
+        text.push_str(&format!("{indent}Critical path, longest steps:\n"));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));
             let line = format!(
@@ -188,8 +191,6 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
             text.push('\n');
         }
     }
-    let line = format!("{indent}{}", plain(&blame.sentence));
-    text.push_str(&page.wrap(&line, indent.len()));
 }
 
 /// Writes the nested episodes `children` to `text`, with inclusive and exclusive times. `depth` is the depth of

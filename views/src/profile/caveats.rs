@@ -131,6 +131,6 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the recorder reported a problem".to_owned(),
             "figures may be incomplete",
         ),
-        WarningKind::Errors => (of("X error"), "see `x11prof dump --message NAME`"),
+        WarningKind::Errors => (of("X error"), "see `x11prof dump --message '*Bad*'`"),
     }
 }

@@ -127,7 +127,11 @@ fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
         true => "forecast",
         false => "over DSL",
     };
-    Some(format!("{words} {}", duration(there.forecast_ms)))
+    let waits = there.delayed_by().map_or_else(String::new, |other| {
+        let awaited = duration(there.awaited_ms);
+        format!(", {awaited} of it waiting for {}", plain(other))
+    });
+    Some(format!("{words} {}{waits}", duration(there.forecast_ms)))
 }
 
 /// Returns a line such as `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`. The CPU time of

@@ -82,7 +82,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         // The client cannot save this time by following its own suggestions.
         let waits = one.delayed_by().map_or_else(String::new, |other| {
             let there = duration(one.awaited_ms);
-            format!(", of which it waits {there} for {other}")
+            format!(", of which it waits {there} for {other} (record without it)")
         });
         format!("start-up{whose} {}{waits}", duration(one.forecast_ms))
     });

@@ -1,4 +1,4 @@
-//! One trace on several servers and networks: the paper's Table 7 and Figure 10, as a document.
+//! One trace on several servers and networks: Table 7 and Figure 10 of the Xprof paper, as a document.
 //!
 //! A server whose file has few costs has a low total for that reason alone. So each total has a second one over only
 //! those requests for which every server has cost data, and servers are ranked by the second one.

@@ -38,7 +38,7 @@ pub struct UnequalRequests {
     pub moved: u64,
     /// The number of requests in differences that also occur between recordings of the reference.
     pub varying: u64,
-    /// The number of requests after the end of the other recording.
+    /// The number of requests that follow the last request of the other recording.
     pub after_end: u64,
 }
 
@@ -47,7 +47,7 @@ pub struct UnequalRequests {
 pub struct RequestAnswers {
     /// The name of the request.
     pub request: String,
-    /// The number of requests with the recorded reply or error, or without either in both.
+    /// The number of requests with the same reply or error in both, or with neither in both.
     pub equal: u64,
     /// The number of requests whose reply or error differs.
     pub differ: u64,

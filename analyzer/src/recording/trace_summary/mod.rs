@@ -62,6 +62,8 @@ pub struct TraceSummary {
     started: Option<Started>,
     server: Option<Server>,
     link: Option<Link>,
+    /// The time of the first record, and of the first record of the analyzed part.
+    begun: Option<Timestamp>,
     first: Option<Timestamp>,
     last: Timestamp,
     /// The analyzed part of the recording; `None` for the whole recording.
@@ -134,6 +136,7 @@ impl TraceSummary {
 
     fn record(&mut self, time: Timestamp) {
         self.records += 1;
+        self.begun.get_or_insert(time);
         self.first.get_or_insert(time);
         self.last = self.last.max(time);
     }
@@ -434,7 +437,7 @@ impl TraceSummary {
         });
         let count = self.errors.count(choice);
         let errors = (count > 0).then(|| {
-            let start = self.first.unwrap_or_default();
+            let start = self.begun.unwrap_or_default();
             let text = self
                 .errors
                 .describe(choice, start, |client| self.client_name(client));
