@@ -6,7 +6,6 @@ use std::path::Path;
 
 use x11prof_analyzer::{Warning, identity, is_timed, recorded_host, recorded_server};
 use x11prof_cost_model::{Host, Match, ServerParameters, Substitutions, best_match, built_in};
-use x11prof_session::{Definitions, Session};
 use x11prof_stacks::open_regular;
 use x11prof_trace::{Control, Reader, Record, Server, Started};
 use x11prof_xmeasure::this_machine;
@@ -308,13 +307,6 @@ pub(crate) fn substitutions(path: Option<&Path>) -> Result<Substitutions, Comman
     };
     let text = text(path, "file of substitutions")?;
     Substitutions::parse(&text).map_err(|error| CommandError::file(path, error))
-}
-
-/// Creates a session with the operations of the user's file at `path`.
-pub(crate) fn session(path: &Path) -> Result<Session, CommandError> {
-    let text = text(path, "file of operations")?;
-    let definitions = Definitions::parse(&text).map_err(|error| CommandError::file(path, error))?;
-    Ok(Session::with_definitions(definitions))
 }
 
 /// Returns the text of the parameter file for `name`: a file, a saved file of this machine, or a built-in file.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use x11prof_analyzer::{EpisodesReport, MissingParts, Observation, Pipeline};
-use x11prof_session::Session;
 use x11prof_trace::{Reader, Timestamp};
 use x11prof_views::episodes::Timeline;
 use x11prof_views::plain;
@@ -99,14 +98,13 @@ pub(crate) enum Step<'a> {
 }
 
 impl Pass {
-    /// Opens the trace at `path`. `operations` is the file with the user's own operations, if there is one.
-    pub(crate) fn open(path: &Path, operations: Option<&Path>) -> Result<Pass, CommandError> {
+    /// Opens the trace at `path`.
+    pub(crate) fn open(path: &Path) -> Result<Pass, CommandError> {
         let reader = input::trace(path)?;
-        let session = operations.map_or_else(|| Ok(Session::new()), input::session)?;
         Ok(Pass {
             path: path.to_owned(),
             reader,
-            pipeline: Pipeline::with_session(session),
+            pipeline: Pipeline::new(),
             reads_on: false,
             missing: None,
         })
@@ -244,7 +242,7 @@ pub(crate) fn add_messages(
     report: &mut EpisodesReport,
 ) -> Result<(), CommandError> {
     let mut read = Ok(());
-    Pass::open(path, None)?.run_until(|observation| {
+    Pass::open(path)?.run_until(|observation| {
         read = timeline.observe(observation);
         match timeline.is_over() || read.is_err() {
             true => ControlFlow::Break(()),
@@ -325,7 +323,7 @@ mod tests {
                 to: None,
             };
             let mut begun = 0;
-            let part = Pass::open(&path, None).unwrap().run_span(span, |step| {
+            let part = Pass::open(&path).unwrap().run_span(span, |step| {
                 begun += usize::from(matches!(step, Step::Begins))
             });
             (begun, part.ok())

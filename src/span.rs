@@ -79,7 +79,7 @@ pub(crate) fn starting_program(path: &Path) -> Result<Option<String>, CommandErr
 fn start_ups(path: &Path, client: Option<&str>) -> Result<Vec<StartUpReport>, CommandError> {
     let mut summary = TraceSummary::default();
     let mut choice = ClientChoice::new(client);
-    Pass::open(path, None)?.run(|observation| {
+    Pass::open(path)?.run(|observation| {
         summary.observe(observation);
         if let Observation::Control(_, control) = observation {
             choice.control(control);
@@ -106,7 +106,7 @@ fn start_up(path: &Path, client: Option<&str>) -> Result<(Span, StartUpReport), 
 fn episode(path: &Path, number: u32) -> Result<Span, CommandError> {
     let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&EpisodeOptions::default());
-    Pass::open(path, None)?.run(|observation| {
+    Pass::open(path)?.run(|observation| {
         summary.observe(observation);
         episodes.observe(observation);
     })?;

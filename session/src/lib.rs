@@ -5,11 +5,9 @@
 //! atoms, selections and all other resources of the server. State from before the recording is unknown and never
 //! guessed. The session has no costs, no clock and no I/O, and does not pair or frame messages (`protocol` does).
 //!
-//! docs/REFERENCE.md defines operations, lists the attributes and sizes of each request, and shows how a user can
-//! redefine them.
+//! docs/REFERENCE.md defines operations, and lists the attributes and sizes of each request.
 
 mod awaited;
-mod definitions;
 mod existing;
 mod extension_kind;
 mod extension_requests;
@@ -29,8 +27,6 @@ mod state;
 mod tracking;
 mod windows;
 
-pub use definitions::DefinitionError;
-pub use definitions::Definitions;
 pub use existing::ExistingWindow;
 pub use geometry::placement::Geometry;
 pub use geometry::target::Effect;

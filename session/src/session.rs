@@ -4,7 +4,6 @@
 use x11prof_protocol::{Body, Extensions, Message, Request, SequenceNumber, Symbol};
 use x11rb_protocol::protocol::xproto;
 
-use crate::definitions::Definitions;
 use crate::extension_kind::{ExtensionKind, ExtensionKinds};
 use crate::geometry::target::Effect;
 use crate::ids::{By, ClientId, IdRange};
@@ -53,7 +52,6 @@ pub struct Session {
     names: Names,
     extensions: ExtensionKinds,
     operation: Operation,
-    definitions: Definitions,
 }
 
 impl Default for Session {
@@ -65,13 +63,7 @@ impl Default for Session {
 impl Session {
     /// Creates a session without state.
     pub fn new() -> Session {
-        Session::with_definitions(Definitions::default())
-    }
-
-    /// Creates a session in which the user's `definitions` determine the operations of their requests.
-    pub fn with_definitions(definitions: Definitions) -> Session {
         Session {
-            definitions,
             state: State::default(),
             names: Names::new(),
             extensions: ExtensionKinds::new(),
@@ -258,7 +250,6 @@ impl Session {
             names,
             extensions: followed,
             operation,
-            definitions,
         } = self;
         operation.request = request.name;
         operation.attributes.clear();
@@ -320,9 +311,6 @@ impl Session {
                 state.apply(by, request, &body);
                 state.track(by, request, None, &body);
             }
-        }
-        if !definitions.is_empty() {
-            definitions.redefine(operation, request, extensions);
         }
     }
 }

@@ -29,11 +29,6 @@ pub(crate) struct Report {
     /// Do not rescale the cost table to the recorded machine
     #[arg(long)]
     pub(crate) no_rescale: bool,
-    /// A TOML file with your own operations (docs/REFERENCE.md)
-    ///
-    /// A request's cost depends on its operation: some of its attributes and a size.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) operations: Option<PathBuf>,
     /// A TOML file with your own substitutions (docs/REFERENCE.md)
     ///
     /// If the value of a request's attribute was not calibrated, the file names a similar value to use instead.
@@ -96,9 +91,6 @@ pub(crate) struct Compare {
     /// Do not rescale the cost tables to the recorded machine
     #[arg(long)]
     pub(crate) no_rescale: bool,
-    /// A TOML file with your own operations (see `report`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) operations: Option<PathBuf>,
     /// A TOML file with your own substitutions (see `report`)
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
@@ -170,9 +162,6 @@ pub(crate) struct Stats {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// A TOML file with your own operations (see `report`)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) operations: Option<PathBuf>,
     /// Also print the distributions of messages with this name: PolyLine, 'RENDER:*' (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,

@@ -32,7 +32,7 @@ fn held_against(arguments: &Check) -> Outcome {
     let read = [path.as_path(), arguments.budget.as_path()];
     refuse_input(arguments.junit.as_deref(), read)?;
     let budget = budget(&arguments.budget)?;
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     let costs = match budget.total.server_ms {
         Some(_) => Some(input::matching_costs(path, false)?),
         None => None,

@@ -29,17 +29,13 @@ pub(crate) fn run(arguments: &Compare) -> Outcome {
 /// Estimates the trace for every server and network, and returns the comparison.
 pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError> {
     let path = &arguments.trace;
-    let read = [
-        Some(path.as_path()),
-        arguments.operations.as_deref(),
-        arguments.substitutions.as_deref(),
-    ];
+    let read = [Some(path.as_path()), arguments.substitutions.as_deref()];
     let params = arguments.params.iter().map(Path::new);
     refuse_input(
         arguments.result.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    let pass = Pass::open(path)?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
     let span = arguments.span.find(path, None)?;
     let named = |name: &String| input::named_costs(name, path, arguments.no_rescale);

@@ -61,7 +61,7 @@ fn figures(
     parameters: &ServerParameters,
     client: Option<&str>,
 ) -> Result<Figures, CommandError> {
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     let rules = Substitutions::default();
     let profile = Profile::new(parameters, &rules);
     let mut run = FiguresOfRun::new(profile, client);

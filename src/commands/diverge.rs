@@ -157,7 +157,7 @@ pub(super) fn answers(recording: &Path, replay: &Path) -> Result<DivergenceRepor
 
 fn streams(path: &Path) -> Result<DisplayStreams, CommandError> {
     let mut streams = DisplayStreams::default();
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     read(pass, |observation| streams.observe(observation))?;
     Ok(streams)
 }
@@ -168,7 +168,7 @@ fn details(
 ) -> Result<[MessageDetails; 2], CommandError> {
     for (details, path) in [(&mut reference, paths[0]), (&mut other, paths[1])] {
         if !details.is_complete() {
-            read(Pass::open(path, None)?, |observation| {
+            read(Pass::open(path)?, |observation| {
                 details.observe(observation)
             })?;
         }

@@ -16,7 +16,7 @@ use crate::pass::Pass;
 /// Prints one line for each message.
 pub(crate) fn run(arguments: &Dump) -> Outcome {
     let path = &arguments.trace;
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     let format = match arguments.format {
         Format::Text => DumpFormat::Text,
         Format::Json => DumpFormat::Json,

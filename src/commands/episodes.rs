@@ -106,7 +106,7 @@ fn report(
         true => None,
         false => {
             let mut forecasts = Forecasts::default();
-            let pass = Pass::open(path, None)?.take_together();
+            let pass = Pass::open(path)?.take_together();
             pass.run(|observation| forecasts.observe(observation))?;
             Some(Arc::new(forecasts.times(&arguments.net)))
         }
@@ -124,7 +124,7 @@ fn report(
     let mut stalls = Stalls::new(&costs, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
     let mut callers = arguments.worst.map(|_| NamedCallers::default());
-    let mut pass = Pass::open(path, None)?.tell_missing();
+    let mut pass = Pass::open(path)?.tell_missing();
     // The user's own events may begin and end at any request, so requests are not coalesced for them.
     if arguments.events.is_none() {
         pass = pass.take_together();

@@ -88,7 +88,6 @@ pub(crate) fn compared(arguments: &Report) -> Compare {
         trace: arguments.trace.clone(),
         params: arguments.params.clone(),
         no_rescale: arguments.no_rescale,
-        operations: arguments.operations.clone(),
         substitutions: arguments.substitutions.clone(),
         net: vec![arguments.net],
         net_model: arguments.net_model,
@@ -135,7 +134,7 @@ impl PageParts {
     pub(crate) fn read(arguments: &Report) -> Result<(PageParts, TraceSummary), CommandError> {
         let mut beside = PageParts::new();
         let mut summary = TraceSummary::default();
-        let pass = Pass::open(&arguments.trace, arguments.operations.as_deref())?.take_together();
+        let pass = Pass::open(&arguments.trace)?.take_together();
         pass.run(|observation| {
             summary.observe(observation);
             beside.observe(observation);

@@ -121,7 +121,7 @@ fn example(issue: &IssueReport) -> Result<Option<EpisodeReport>, CommandError> {
         ..EpisodeOptions::default()
     };
     let (mut summary, mut episodes) = (TraceSummary::default(), Episodes::new(&options));
-    Pass::open(path, None)?.run(|observation| {
+    Pass::open(path)?.run(|observation| {
         summary.observe(observation);
         episodes.observe(observation);
     })?;

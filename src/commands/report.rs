@@ -28,16 +28,12 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     html::check(arguments)?;
     let path = &arguments.trace;
     let params = arguments.params.iter().map(Path::new);
-    let read = [
-        Some(path.as_path()),
-        arguments.operations.as_deref(),
-        arguments.substitutions.as_deref(),
-    ];
+    let read = [Some(path.as_path()), arguments.substitutions.as_deref()];
     refuse_input(
         arguments.output.as_deref(),
         read.into_iter().flatten().chain(params),
     )?;
-    let pass = Pass::open(path, arguments.operations.as_deref())?.take_together();
+    let pass = Pass::open(path)?.take_together();
     input::tell_replay(path)?;
     let client = arguments.client.as_deref();
     let (span, start_up) = arguments.span.find_start_up(path, client)?;

@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
         None if arguments.start_up => starting_program(path)?,
         client => client.clone(),
     };
-    let pass = Pass::open(path, None)?.take_together().tell_missing();
+    let pass = Pass::open(path)?.take_together().tell_missing();
     let mut round_trips = RoundTrips::new(&RoundTripOptions {
         link: arguments.net.or(arguments.rtt.map(|rtt| Network {
             rtt: Micros::from_ms(rtt),

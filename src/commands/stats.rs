@@ -13,14 +13,8 @@ use crate::pass::{Pass, Step};
 /// Prints the distributions of requests, replies, events and errors, and of each kind of message.
 pub(crate) fn run(arguments: &Stats) -> Outcome {
     let path = &arguments.trace;
-    let read = [Some(path.as_path()), arguments.operations.as_deref()];
-    refuse_input(
-        arguments.result.output.as_deref(),
-        read.into_iter().flatten(),
-    )?;
-    let pass = Pass::open(path, arguments.operations.as_deref())?
-        .take_together()
-        .tell_missing();
+    refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
+    let pass = Pass::open(path)?.take_together().tell_missing();
     let mut statistics = Statistics::new(arguments.message.clone());
     let span = arguments.span.find(path, None)?;
     let (start, end) = pass.run_span(span, |step| {

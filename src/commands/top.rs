@@ -168,7 +168,7 @@ fn at(arguments: &Top, path: &Path) -> Result<NowReport, CommandError> {
         clients.begin();
     }
     let mut callers = NamedCallers::default();
-    let pass = Pass::open(path, None)?.tell_missing().read_on();
+    let pass = Pass::open(path)?.tell_missing().read_on();
     let (_, last) = pass.run_span(span, |step| match step {
         Step::Begins => clients.begin(),
         Step::Before(observation) | Step::Within(observation) => {

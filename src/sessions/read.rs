@@ -134,7 +134,7 @@ fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
     let mut rows = Vec::new();
     let counts = |row: &EpisodeRow| row.latency >= selection.threshold.unwrap_or(row.threshold);
     let (mut missing, mut callers) = (MissingParts::default(), NamedCallers::default());
-    Pass::open(path, None)?.run(|observation| {
+    Pass::open(path)?.run(|observation| {
         missing.observe(observation);
         callers.observe(observation, |_| true);
         rows.extend(gather.observe(observation).into_iter().filter(counts));

@@ -177,7 +177,6 @@ fn output_never_replaces_an_input_file() {
         &["report", "--params", "sun4-ipc", "-o", "hard"],
         &["report", "--params", "sun4-ipc", "-o", "soft"],
         &["report", "--params", "sun.toml", "-o", "./sun.toml"],
-        &["report", "--operations", "sun.toml", "-o", "sun.toml"],
         &["stats", "-o", "x11prof.mcap"],
         &["episodes", "--format", "json", "-o", "x11prof.mcap"],
         &["episodes", "--events", "sun.toml", "-o", "sun.toml"],
@@ -319,14 +318,6 @@ fn oversized_and_endless_input_files_are_rejected() {
         (&["params", "check", "letters.toml"], "letters.toml"),
         (&["params", "import", "/dev/zero"], "a device"),
         (&["params", "import", "long.toml"], "longer than 16 MiB"),
-        (
-            &["stats", "--operations", "/dev/zero"],
-            "not a file of operations: a device",
-        ),
-        (
-            &["stats", "--operations", "long.toml"],
-            "longer than 16 MiB",
-        ),
     ] {
         let line = place.run(arguments).failed_with_one_line(1);
         assert!(line.contains(why) && line.len() < 200, "{line}");
@@ -349,7 +340,6 @@ fn named_pipes_are_no_input_files() {
         &["replay", "pipe.mcap", "--server", "xvfb"],
         &["drive", "pipe.mcap", "--", "true"],
         &["report", "--params", "pipe.toml"],
-        &["stats", "--operations", "pipe.toml"],
         &["sql", "@pipe.toml", "."],
         &["check", "--budget", "pipe.toml"],
     ] {

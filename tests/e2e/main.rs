@@ -36,7 +36,6 @@ mod measure;
 mod measured;
 mod nesting;
 mod networks;
-mod operations;
 mod params;
 mod play;
 mod profile;

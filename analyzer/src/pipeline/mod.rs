@@ -95,11 +95,6 @@ impl Default for Pipeline {
 impl Pipeline {
     /// Creates a pass that has read nothing.
     pub fn new() -> Pipeline {
-        Pipeline::with_session(Session::new())
-    }
-
-    /// Creates a pass that has read nothing, in which `session` creates the operations.
-    pub fn with_session(session: Session) -> Pipeline {
         Pipeline {
             order: ReorderBuffer::default(),
             threads: WatchedThreads::default(),
@@ -107,7 +102,7 @@ impl Pipeline {
             pending: 0,
             room: ScratchBuffers::default(),
             extensions: Extensions::new(),
-            session,
+            session: Session::new(),
             link: ServerLink::default(),
             derived: DerivedState::default(),
             stacks: RequestStacks::default(),

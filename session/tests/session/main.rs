@@ -2,7 +2,6 @@
 //! its dependence on earlier requests.
 
 mod clips;
-mod definitions;
 mod drawing;
 mod harness;
 mod images;

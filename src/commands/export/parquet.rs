@@ -52,7 +52,7 @@ pub(super) fn export(arguments: &Export) -> Outcome {
 }
 
 fn session(path: &Path, folder: &Path) -> Result<(), CommandError> {
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     let costs = input::recorded_costs(path, false)?;
     let with_costs = costs.is_some();
     let parameters = match costs {

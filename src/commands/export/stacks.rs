@@ -15,7 +15,7 @@ use crate::pass::Pass;
 /// Sums the server time of the recording and writes the sums.
 pub(super) fn export(arguments: &Export) -> Outcome {
     let path = &arguments.trace;
-    let pass = Pass::open(path, None)?.tell_missing();
+    let pass = Pass::open(path)?.tell_missing();
     let costs = input::matching_costs(path, false)?;
     let rules = Substitutions::default();
     let by = arguments.by.by();

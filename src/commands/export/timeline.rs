@@ -15,7 +15,7 @@ use crate::pass::Pass;
 
 /// Writes the recording for Perfetto.
 pub(super) fn perfetto(arguments: &Export) -> Outcome {
-    let pass = Pass::open(&arguments.trace, None)?.tell_missing();
+    let pass = Pass::open(&arguments.trace)?.tell_missing();
     let (mut perfetto, mut episodes) = (Perfetto::new(), Episodes::new(&EpisodeOptions::default()));
     emit(Some(&arguments.output), |out| {
         let mut written: io::Result<()> = Ok(());
@@ -36,7 +36,7 @@ pub(super) fn perfetto(arguments: &Export) -> Outcome {
 
 /// Writes the recording for Firefox's profiler.
 pub(super) fn firefox(arguments: &Export) -> Outcome {
-    let pass = Pass::open(&arguments.trace, None)?.tell_missing();
+    let pass = Pass::open(&arguments.trace)?.tell_missing();
     let (mut firefox, mut episodes) = (Firefox::new(), Episodes::new(&EpisodeOptions::default()));
     let (mut functions, mut running) = (FunctionNames::default(), Running::default());
     pass.run(|observation| {

@@ -248,7 +248,7 @@ fn actions(path: &Path) -> Result<Vec<PlayedAction>, CommandError> {
     let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&EpisodeOptions::default());
     let mut played = Played::default();
-    Pass::open(path, None)?
+    Pass::open(path)?
         .take_together()
         .tell_missing()
         .run(|observation| {

@@ -63,7 +63,7 @@ pub(super) fn read(path: &Path) -> Result<Session, CommandError> {
 
 fn recorded(path: &Path) -> Result<Session, CommandError> {
     let mut inputs = UserInputs::default();
-    Pass::open(path, None)?.run(|observation| inputs.observe(observation))?;
+    Pass::open(path)?.run(|observation| inputs.observe(observation))?;
     let start = inputs.list.first().map(|input| input.time);
     let windows: Vec<WindowName> = inputs.windows.iter().map(window).collect();
     let list = inputs.list.iter().filter_map(|input| {

@@ -11,7 +11,7 @@ use crate::pass::Pass;
 
 /// Returns the profile of the trace at `path`. `server` is the server's name in the comparison.
 pub(super) fn report(path: &Path, server: &str) -> Result<ProfileReport, CommandError> {
-    let pass = Pass::open(path, None)?.take_together().tell_missing();
+    let pass = Pass::open(path)?.take_together().tell_missing();
     // The costs only split measured time, so their caveats do not matter.
     let parameters = input::likely_parameters(path)?;
     let rules = Substitutions::default();
