@@ -68,12 +68,11 @@ pub use episodes::{
     ApartReport, AwaitedOutcome, AwaitedReport, AwaitedRequest, BacklogReport, BlameReport, Blamed,
     BurstReport, Cause, CausesReport, Child as EpisodeChild, ChildReport, CumulativeReport,
     DurationReport, Episode, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport,
-    EventDefinition, EventDefinitions, EventFileError, EventTypeReport, ExclusiveReport, Figure,
-    Findings, HeldUpReport, LandmarkReport, LatencyBreakdown, LatencyComponent, LocationReport,
-    LoopReport, MarkReport, MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport,
-    PathReport, PatternReport, PhasesReport, RepeatedLandmark, RepeatedReport, ResourceUse,
-    SeriesReport, ServerCause, SummaryReport, ThinkReport, ThresholdError, Thresholds, Trigger,
-    TriggerReport, Unsure, component_name,
+    EventDefinition, EventDefinitions, EventFileError, EventTypeReport, ExclusiveReport, Findings,
+    HeldUpReport, LandmarkReport, LatencyBreakdown, LatencyComponent, LocationReport, LoopReport,
+    MarkReport, MarkedEpisode, MarkedStall, ModalReport, OutliersReport, PartsReport, PathReport,
+    PatternReport, PhasesReport, ResourceUse, SeriesReport, ServerCause, SummaryReport,
+    ThinkReport, ThresholdError, Thresholds, Trigger, TriggerReport, Unsure, component_name,
 };
 pub use forecast::{
     ForecastCause, ForecastReport, ForecastStartUp, ForecastTimes, Forecasts, LinkLimits, NeverCame,

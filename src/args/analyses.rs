@@ -180,10 +180,8 @@ pub(crate) struct Stats {
 #[derive(Debug, Args)]
 pub(crate) struct Episodes {
     /// The recording
-    ///
-    /// Several recordings of the same actions give the mean and standard deviation over them.
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
-    pub(crate) traces: Vec<PathBuf>,
+    pub(crate) trace: PathBuf,
     /// The latency from which an episode is too long [default: 100,keyboard=150,mouse=195]
     ///
     /// MS for all episodes, or TRIGGER=MS,…: input (keyboard and mouse), keyboard, mouse, output (redraws), asynchronous

@@ -1,11 +1,10 @@
 //! `x11prof episodes`: the latency of each user action, and its causes.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use x11prof_analyzer::{
-    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Forecasts, Marks, RepeatedReport,
-    Stalls, StallsReport, TraceSummary,
+    EpisodeOptions, Episodes, EpisodesReport, EventDefinitions, Forecasts, Marks, Stalls,
+    StallsReport, TraceSummary,
 };
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_views::episodes::{self as views, Show, Timeline};
@@ -19,58 +18,39 @@ use crate::output::{emit_all, emit_json, emit_text, page, refuse_input};
 use crate::pass::{self, Pass};
 use crate::text_file::text;
 
-/// Finds the episodes of the traces and prints their statistics.
+/// Finds the episodes of the trace and prints their statistics.
 pub(crate) fn run(arguments: &Arguments) -> Outcome {
-    let read = arguments.traces.iter().chain(&arguments.events);
-    refuse_input(arguments.output.as_deref(), read.map(AsRef::as_ref))?;
+    let read = [Some(arguments.trace.as_path()), arguments.events.as_deref()];
+    refuse_input(arguments.output.as_deref(), read.into_iter().flatten())?;
     if arguments.format == EpisodesFormat::Xml && arguments.events.is_none() {
         return Err(CommandError::usage("--format xml needs --events FILE"));
     }
-    if arguments.events.is_some() && arguments.traces.len() > 1 {
-        return Err(CommandError::usage("--events needs exactly one recording"));
-    }
-    let options = options(arguments)?;
-    let mut reports = Vec::new();
-    for path in &arguments.traces {
-        reports.push(report(arguments, &options, path)?);
-    }
+    let report = report(arguments)?;
     let to = arguments.output.as_deref();
-
     let page = page(to, arguments.all, None);
-    if let [report] = reports.as_slice() {
-        let show = Show {
-            worst: arguments.worst.is_some(),
-            patterns: arguments.patterns,
-            each_key: arguments.by_key,
-            chart: arguments.chart,
-            marks: arguments.marks,
-        };
-        let text = || views::text(report, &show, &page);
-        let csv = || match report.events.is_empty() {
-            true => views::csv(report),
-            false => views::events_csv(report),
-        };
-        let xml = || views::events_xml(report);
-        return match arguments.format {
-            EpisodesFormat::Text => emit_text(to, &text()),
-            EpisodesFormat::Json => emit_json(to, report),
-            EpisodesFormat::Csv => emit_text(to, &csv()),
-            EpisodesFormat::Xml => emit_text(to, &xml()),
-            EpisodesFormat::All => emit_all(
-                to,
-                report,
-                [("txt", text()), ("csv", csv()), ("xml", xml())],
-            ),
-        };
-    }
-    let repeated = RepeatedReport::new(&reports);
+    let show = Show {
+        worst: arguments.worst.is_some(),
+        patterns: arguments.patterns,
+        each_key: arguments.by_key,
+        chart: arguments.chart,
+        marks: arguments.marks,
+    };
+    let text = || views::text(&report, &show, &page);
+    let csv = || match report.events.is_empty() {
+        true => views::csv(&report),
+        false => views::events_csv(&report),
+    };
+    let xml = || views::events_xml(&report);
     match arguments.format {
-        EpisodesFormat::Text => {
-            let text = views::repeated_text(&repeated, arguments.by_key, &page);
-            emit_text(to, &text)
-        }
-        EpisodesFormat::Json | EpisodesFormat::All => emit_json(to, &repeated),
-        EpisodesFormat::Csv | EpisodesFormat::Xml => emit_text(to, &views::repeated_csv(&repeated)),
+        EpisodesFormat::Text => emit_text(to, &text()),
+        EpisodesFormat::Json => emit_json(to, &report),
+        EpisodesFormat::Csv => emit_text(to, &csv()),
+        EpisodesFormat::Xml => emit_text(to, &xml()),
+        EpisodesFormat::All => emit_all(
+            to,
+            &report,
+            [("txt", text()), ("csv", csv()), ("xml", xml())],
+        ),
     }
 }
 
@@ -95,12 +75,10 @@ fn options(arguments: &Arguments) -> Result<EpisodeOptions, CommandError> {
     Ok(options)
 }
 
-/// Returns the report on the episodes of the trace at `path`.
-fn report(
-    arguments: &Arguments,
-    options: &EpisodeOptions,
-    path: &Path,
-) -> Result<EpisodesReport, CommandError> {
+/// Returns the report on the episodes of the trace.
+fn report(arguments: &Arguments) -> Result<EpisodesReport, CommandError> {
+    let path = &arguments.trace;
+    let options = options(arguments)?;
     let span = arguments.span.find(path, options.client.as_deref())?;
     let link = match arguments.net == Network::NONE {
         true => None,
@@ -116,7 +94,7 @@ fn report(
         to_s: span.to,
         link,
         single: arguments.span.is_episode(),
-        ..options.clone()
+        ..options
     };
     let mut summary = TraceSummary::default();
     let mut episodes = Episodes::new(&options);
@@ -159,7 +137,7 @@ fn report(
         EpisodesFormat::Json | EpisodesFormat::All => true,
         EpisodesFormat::Csv | EpisodesFormat::Xml => false,
     };
-    if arguments.worst.is_some() && messages && arguments.traces.len() == 1 {
+    if arguments.worst.is_some() && messages {
         pass::add_messages(path, Timeline::new(&report), &mut report)?;
     }
     Ok(report)

@@ -163,30 +163,6 @@ fn patterns_locations_and_nesting_are_consistent() {
 }
 
 #[test]
-fn several_recordings_give_mean_and_standard_deviation() {
-    let place = place();
-    std::fs::copy(place.path("xclock.mcap"), place.path("again.mcap")).expect("copied");
-    let json = json_of(&place, &["xclock.mcap", "again.mcap"]);
-    let one = json_of(&place, &["xclock.mcap"]);
-    let (landmark, of_one) = (&json["landmarks"][0], &one["landmarks"][0]);
-    assert_eq!(landmark["landmark"], of_one["landmark"]);
-    assert_eq!(landmark["recordings"], 2);
-    assert_eq!(landmark["mean_ms"]["mean"], of_one["mean_ms"]);
-    assert_eq!(landmark["mean_ms"]["standard_deviation"], 0.0);
-    let text = place.ok(["episodes", "xclock.mcap", "xterm.mcap"]);
-    assert!(text.starts_with("2 recordings"), "{text}");
-    assert!(
-        text.lines().all(|line| line.chars().count() <= 80),
-        "{text}"
-    );
-}
-
-fn json_of(place: &Place, traces: &[&str]) -> Value {
-    let text = place.ok([&["episodes", "--format", "json"], traces].concat());
-    serde_json::from_str(&text).expect("JSON")
-}
-
-#[test]
 fn filter_without_matches_names_what_there_is() {
     let place = place();
     for (option, typed, nearest) in [

@@ -23,7 +23,7 @@ fn place() -> Place {
     place
 }
 
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 22] = [
     &["report", "--params", "sun4-ipc"],
     &[
         "report",
@@ -97,7 +97,6 @@ const COMMANDS: [&[&str]; 23] = [
     &["episodes", "--worst", "10", "--all"],
     &["episodes", "--patterns"],
     &["episodes", "--by-key", "--chart"],
-    &["episodes", "xterm.mcap"],
     &["network"],
     &["network", "--all", "--rtt", "100"],
     &["diff", "--params", "sun4-ipc", "--", "xterm.mcap"],

@@ -31,7 +31,6 @@ mod outline;
 mod patterns;
 mod present;
 mod queue;
-mod repeated;
 mod report;
 mod series;
 mod server;
@@ -69,7 +68,6 @@ pub use episode::{Child, Episode, LatencyBreakdown, LatencyComponent, Trigger, U
 pub use findings::Findings;
 pub(crate) use keyboard::Keyboard;
 pub use location::component_name;
-pub use repeated::{Figure, RepeatedLandmark, RepeatedReport};
 pub use report::{
     ApartReport, AwaitedReport, BacklogReport, BlameReport, Blamed, BurstReport, CausesReport,
     ChildReport, CumulativeReport, DurationReport, EpisodeReport, EpisodesReport, EventTypeReport,

@@ -8,7 +8,6 @@ mod events;
 mod landmarks;
 mod marks;
 mod patterns;
-mod repeated;
 mod text;
 mod timeline;
 mod words;
@@ -16,6 +15,5 @@ mod worst;
 
 pub use csv::csv;
 pub use events::{events_csv, events_xml};
-pub use repeated::{repeated_csv, repeated_text};
 pub use text::{Show, slowest_action, text, verdict_lines};
 pub use timeline::Timeline;
