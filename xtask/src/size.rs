@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::run::root;
 
 /// Lines of product code of the last release. If you raise the number, give the reason in CHANGELOG.md.
-const ACCEPTED: usize = 94_850;
+const ACCEPTED: usize = 93_000;
 /// Growth up to this many lines needs no reason.
 const LEEWAY: usize = 1500;
 /// Folders whose code users do not run.
