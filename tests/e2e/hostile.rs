@@ -1123,6 +1123,24 @@ fn times_that_go_back_a_little_panic_no_page() {
             answered(&place, command);
         }
     }
+    // A clock that was set back once.
+    for number in [11, 15, 21, 25] {
+        let count = std::cell::Cell::new(0);
+        changed(&place, "emacs.mcap", 1, |record, _| {
+            count.set(count.get() + 1);
+            let back = if count.get() < number {
+                0
+            } else {
+                1_000_000_000
+            };
+            shift(record, |time| {
+                Timestamp::from_nanos(time.as_nanos().saturating_sub(back))
+            });
+        });
+        for command in [&["network", "--all"][..], &["report"]] {
+            answered(&place, command);
+        }
+    }
 }
 
 #[test]

@@ -266,7 +266,7 @@ impl Forecasts {
                     self.current = Current::default();
                     self.current.ends = true;
                     self.current.write.arrived = time;
-                    self.write(*connection, time);
+                    self.write(*connection, self.in_order(time));
                 }
                 self.clients.remove(connection);
             }
@@ -345,15 +345,17 @@ impl Forecasts {
         }
     }
 
+    /// Returns `time`, or the time of the latest write or read if that is later. In a damaged trace, times may decrease. The
+    /// simulation processes the events in their order.
+    fn in_order(&self, time: u64) -> u64 {
+        let write = self.recorded.writes.last().map_or(0, |one| one.at);
+        let read = self.recorded.reads.last().map_or(0, |one| one.at);
+        time.max(write).max(read)
+    }
+
     /// Processes the end of a block.
     fn block(&mut self, block: &Block) {
-        // In a damaged trace, times may decrease. The simulation processes the events in their order.
-        let (writes, reads) = (&self.recorded.writes, &self.recorded.reads);
-        let latest = writes
-            .last()
-            .map(|one| one.at)
-            .max(reads.last().map(|one| one.at));
-        let time = block.time.as_nanos().max(latest.unwrap_or(0));
+        let time = self.in_order(block.time.as_nanos());
         self.clients.entry(block.connection).or_default();
         let at_server = self.link.at_server(block).as_nanos();
         match block.direction {
