@@ -1,6 +1,6 @@
 //! `record`: a program cannot distinguish the proxy from its server, and no message is lost.
 
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
@@ -242,6 +242,42 @@ fn server_reports_client_pids_not_the_recorder_pid() {
     );
     clock.kill().expect("xclock is ended");
     wait(&mut clock, "xclock");
+    assert!(recording.signal(Signal::INT).success());
+}
+
+/// X.Org's server repeats an error for such a client, and reads no more.
+#[test]
+fn client_that_dies_within_a_huge_request_is_disconnected() {
+    let place = Place::new();
+    let mut recording = Recording::start(&place, &[]);
+    let mut client = recording.raw(raw::Order::Little);
+    let big_requests = client.extension("BIG-REQUESTS");
+    client.request(big_requests, 0, &[]);
+    client.reply();
+    client
+        .socket
+        .write_all(&[127, 0, 0, 0, 0, 0, 0, 0x40])
+        .expect("the beginning of a NoOperation");
+    rustix::io::ioctl_fionbio(&client.socket, true).expect("a socket");
+    let mut refused = 0;
+    until("full buffers", || {
+        refused = match client.socket.write(&[0; 1 << 16]) {
+            Ok(_) => 0,
+            Err(_) => refused + 1,
+        };
+        (refused == 20).then_some(())
+    });
+    let mut other = recording.raw(raw::Order::Little);
+    let resources = other.extension("X-Resource");
+    let mut clients = || {
+        other.request(resources, 1, &[]);
+        u32::from_le_bytes(other.reply().0[8..12].try_into().expect("a number"))
+    };
+    let before = clients();
+    drop(client);
+    until("the end of the connection", || {
+        (clients() < before).then_some(())
+    });
     assert!(recording.signal(Signal::INT).success());
 }
 

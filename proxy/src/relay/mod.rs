@@ -89,6 +89,9 @@ struct RelayDirection<'a> {
     held_fds: PassedFds,
     /// The number of bytes relayed so far.
     bytes: u64,
+    /// The time at which bytes were first discarded because the client has ended, and since which the server has read
+    /// none of the client's last bytes.
+    discards_since: Option<Timestamp>,
     over: bool,
 }
 
@@ -117,6 +120,7 @@ impl<'a> Relay<'a> {
             waiting: VecDeque::new(),
             held_fds: PassedFds::default(),
             bytes: 0,
+            discards_since: None,
             over: false,
         };
         let [of_client, of_server] = [EndedBy::Client, EndedBy::Server];
@@ -199,7 +203,10 @@ impl<'a> Relay<'a> {
             _ => (to_server, to_client),
         };
         if let Some((time, received)) = way.waiting.pop_front() {
-            let sent = way.send(&received)?;
+            let sent = send(&way.to, way.receiver, &received, &mut way.discards_since)?;
+            if sent > 0 {
+                other.discards_since = None;
+            }
             if sent < received.bytes().len() {
                 way.waiting.push_front((time, received.after(sent)));
             } else if rewriter.is_none() && clock::now().since(time) >= NOTED_STALL {
@@ -235,7 +242,8 @@ impl<'a> Relay<'a> {
         match rewriter {
             None => {
                 copy.record(time, direction, &mut received);
-                deliver(&way.to, way.receiver, &mut way.waiting, time, received)?;
+                let waiting = (&mut way.waiting, &mut way.discards_since);
+                deliver(&way.to, way.receiver, waiting, time, received)?;
             }
             Some(rewriter) => {
                 let (mut for_server, mut for_client) = (Vec::new(), Vec::new());
@@ -262,7 +270,8 @@ impl<'a> Relay<'a> {
                     if way.direction == Direction::ToClient {
                         copy.record(time, way.direction, &mut output);
                     }
-                    deliver(&way.to, way.receiver, &mut way.waiting, time, output)?;
+                    let waiting = (&mut way.waiting, &mut way.discards_since);
+                    deliver(&way.to, way.receiver, waiting, time, output)?;
                 }
             }
         }
@@ -339,22 +348,26 @@ impl RelayDirection<'_> {
                 || other.over
                 || other.waiting.iter().map(unread).sum::<usize>() < UNREAD)
     }
-
-    fn send(&self, received: &Received<'_, '_>) -> Result<usize, DirectionEnd> {
-        send(&self.to, self.receiver, received)
-    }
 }
 
 /// Sends the bytes that the receiver accepts now. Returns their number. Bytes for a client that has ended are discarded,
-/// because its last requests still go to the server.
+/// because its last requests still go to the server, unless the server no longer reads them.
 fn send(
     to: &Socket,
     receiver: EndedBy,
     received: &Received<'_, '_>,
+    discards_since: &mut Option<Timestamp>,
 ) -> Result<usize, DirectionEnd> {
     match to.send(received.bytes(), &received.fds.0, Wait::No) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),
-        Err(_) if receiver == EndedBy::Client && to.is_hung_up() => Ok(received.bytes().len()),
+        Err(_)
+            if receiver == EndedBy::Client
+                && to.is_hung_up()
+                && let now = clock::now()
+                && now.since(*discards_since.get_or_insert(now)) < END_PATIENCE =>
+        {
+            Ok(received.bytes().len())
+        }
         sent => sent.map_err(|error| DirectionEnd::broken(receiver, error)),
     }
 }
@@ -363,12 +376,15 @@ fn send(
 fn deliver<'a>(
     to: &Socket,
     receiver: EndedBy,
-    waiting: &mut VecDeque<(Timestamp, Received<'a, 'a>)>,
+    (waiting, discards_since): (
+        &mut VecDeque<(Timestamp, Received<'a, 'a>)>,
+        &mut Option<Timestamp>,
+    ),
     time: Timestamp,
     received: Received<'_, 'a>,
 ) -> Result<(), DirectionEnd> {
     let sent = match waiting.is_empty() {
-        true => send(to, receiver, &received)?,
+        true => send(to, receiver, &received, discards_since)?,
         false => 0,
     };
     if sent < received.bytes().len() {
