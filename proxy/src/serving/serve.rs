@@ -180,7 +180,9 @@ pub(crate) async fn serve(
             () = ended(&mut windows) => {
                 windows = None;
                 tell_connected(display, true, on);
-                ending = Ending::WithLastBytes(Instant::now() + LAST_BYTES_PATIENCE);
+                if ending == Ending::NotYet {
+                    ending = Ending::WithLastBytes(Instant::now() + LAST_BYTES_PATIENCE);
+                }
             }
             () = display.connections.ended.notified() => {}
             _ = beat.tick() => {
