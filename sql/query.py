@@ -22,9 +22,14 @@ connection = duckdb.connect()
 try:
     connection.execute(views)
     if form == "text":
-        connection.sql(query).show(max_width=200, max_rows=1000)
+        result = connection.sql(query)
+        if result is None:
+            raise duckdb.Error("the query has no result")
+        result.show(max_width=200, max_rows=1000)
         sys.exit(0)
     result = connection.execute(query)
+    if result is None or not result.description:
+        raise duckdb.Error("the query has no result")
     names = [column[0] for column in result.description]
     rows = result.fetchall()
 except duckdb.Error as error:
