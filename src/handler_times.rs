@@ -6,7 +6,7 @@ use x11prof_xmeasure::Target;
 /// The handler times of a private server. Call this after a client has sent requests, because the timer finds the
 /// sequence numbers of requests in the server's record of its first client.
 pub(crate) fn of_private(server: &mut PrivateServer) -> Option<HandlerTimes> {
-    server.time_handlers().and_then(clock)
+    server.time_handlers().and_then(or_report)
 }
 
 /// The handler times of a running server, if `x11prof server` started it.
@@ -14,10 +14,11 @@ pub(crate) fn of_running(target: &Target) -> Option<HandlerTimes> {
     target
         .pid()
         .and_then(HandlerTimes::of_server)
-        .and_then(clock)
+        .and_then(or_report)
 }
 
-fn clock(timer: Result<HandlerTimes, String>) -> Option<HandlerTimes> {
+/// The timer; `None` after the reason was printed.
+fn or_report(timer: Result<HandlerTimes, String>) -> Option<HandlerTimes> {
     let report = |why: &String| {
         say!("the server does not time its requests ({why}), so loops of requests are timed");
     };

@@ -34,6 +34,10 @@ use pending_records::{PendingRecords, Stream};
 use replacements::Replacements;
 use secrets::Secrets;
 
+/// The number of bytes of an error that have a meaning ("X Window System Protocol", section 4). Servers send memory of
+/// earlier events in the others.
+const END_OF_ERROR: usize = 11;
+
 /// Replaces text in the records of a trace. Call [`begin`](Scrubber::begin) for the first record, and
 /// [`feed`](Scrubber::feed) for each other one, then remove the available ones with [`next`](Scrubber::next). Call
 /// [`finish`](Scrubber::finish) after the last record.
@@ -172,7 +176,7 @@ impl Editor {
             Message::Request(request) => request.bytes,
             Message::Reply(reply) => reply.bytes,
             Message::Event(event) => event.bytes,
-            Message::Error(_) => return None,
+            Message::Error(error) => error.bytes,
             Message::Malformed(malformed) => malformed.bytes,
         };
         self.bytes.clear();
@@ -196,7 +200,7 @@ impl Editor {
                     || self.cleared.clear_modifiers(event, seen.extensions, bytes);
                 to.event(seen.connection, event, is_decoded, bytes);
             }
-            Message::Error(_) => {}
+            Message::Error(_) => from(bytes, END_OF_ERROR).fill(0),
             Message::Malformed(_) => {
                 bytes.fill(0);
                 self.lost.insert((seen.connection, direction));

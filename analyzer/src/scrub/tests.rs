@@ -382,6 +382,27 @@ fn pointer_events_keep_buttons_and_lose_modifiers() {
 }
 
 #[test]
+fn unused_bytes_of_errors_become_zeros() {
+    for order in [ByteOrder::Little, ByteOrder::Big] {
+        let mut wire = Wire {
+            order,
+            bytes: events(order)[..8].to_vec(),
+        };
+        // BadWindow of GetGeometry, in memory that had an event before.
+        wire.put(&[0, 3]).u16(1).u32(0x20_0001).u16(0).put(&[14]);
+        let head = wire.bytes.clone();
+        wire.put(b"secret of an event by!");
+        wire.bytes.truncate(8 + 32);
+        let [_, after] = scrubbed([
+            extensions(),
+            block(Direction::ToServer, 0, &requests(order), Vec::new()),
+            block(Direction::ToClient, 0, &wire.bytes, Vec::new()),
+        ]);
+        assert_eq!(after, [&head[..], &[0; 21]].concat());
+    }
+}
+
+#[test]
 fn gaps_are_kept_and_undecoded_bytes_become_zeros() {
     let order = ByteOrder::Little;
     let setup = &requests(order)[..12];

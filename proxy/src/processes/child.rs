@@ -19,23 +19,36 @@ const STOP_PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(crate) struct OwnChild(Child);
 
-/// Has the kernel end the child of `command` (SIGTERM) when the thread that starts it ends, also if it is killed.
+/// Has the kernel end the child of `command` (SIGTERM) when the thread that starts it ends, also if it is killed. The
+/// child can receive SIGTERM even if this process was started with the signal blocked.
 pub fn end_with_this_process(command: &mut Command) -> &mut Command {
     let parent = rustix::process::getpid();
     let with_us = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;
+        unblock_sigterm();
         match rustix::process::getppid() == Some(parent) {
             true => Ok(()),
             false => Err(io::Error::from(ErrorKind::BrokenPipe)),
         }
     };
-    // SAFETY: between fork and exec the closure makes two system calls and allocates nothing.
+    // SAFETY: between fork and exec the closure only makes system calls and allocates nothing.
     #[expect(
         unsafe_code,
         reason = "only the child itself can ask for its parent's death signal"
     )]
     unsafe {
         command.pre_exec(with_us)
+    }
+}
+
+/// Lets the calling thread receive SIGTERM.
+fn unblock_sigterm() {
+    // SAFETY: the calls only write the set, which is valid when all of it is zero, and the thread's signal mask.
+    #[expect(unsafe_code, reason = "rustix has no call for the signal mask")]
+    unsafe {
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&raw mut set, libc::SIGTERM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
     }
 }
 
@@ -109,5 +122,30 @@ pub(crate) fn last_words(said: &str) -> String {
     match last.is_empty() {
         true => String::new(),
         false => format!("; its output: {}", last.join(" / ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::OwnChild;
+
+    #[test]
+    fn child_receives_sigterm_though_the_starting_thread_blocks_it() {
+        // SAFETY: as in `unblock_sigterm`.
+        #[expect(unsafe_code, reason = "rustix has no call for the signal mask")]
+        unsafe {
+            let mut set: libc::sigset_t = std::mem::zeroed();
+            libc::sigaddset(&raw mut set, libc::SIGTERM);
+            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        }
+        let child = OwnChild::spawn(Command::new("sleep").arg("100")).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let blocked = status
+            .lines()
+            .find_map(|line| line.strip_prefix("SigBlk:\t"));
+        let blocked = u64::from_str_radix(blocked.unwrap(), 16).unwrap();
+        assert_eq!(blocked & 1 << (libc::SIGTERM - 1), 0);
     }
 }
