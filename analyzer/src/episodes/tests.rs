@@ -360,6 +360,34 @@ fn frame_written_while_the_server_draws_is_not_part_of_the_forecast() {
 }
 
 #[test]
+fn reply_read_while_the_server_draws_is_not_part_of_the_forecast() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(101 * MS).server_sends(&[key_press(1, 1101)]);
+    all.client(101 * MS + 50, In);
+    // GTK asks for a property with each frame.
+    let frame = [poly_fill_rectangle(1), get_input_focus()];
+    all.at(102 * MS).client_sends(&frame);
+    all.client(102 * MS + 20, Blocked);
+    all.waits(102 * MS + 20, POLL);
+    all.server(102 * MS + 50, 103 * MS);
+    all.at(103 * MS - 10).server_sends(&[reply(2)]);
+    all.client(103 * MS + 10, In);
+    all.client(103 * MS + 20, Blocked);
+    all.waits(103 * MS + 20, POLL);
+    all.at(900 * MS).end();
+    let options = EpisodeOptions {
+        link: over(&all.trace, "100MB/s,20ms"),
+        ..EpisodeOptions::default()
+    };
+    let findings = findings(&all.trace, &options);
+    let mut episodes = findings.episodes().into_iter();
+    let key = episodes.find(|one| one.trigger == Trigger::Input).unwrap();
+    // Half of a round trip for the key, and half for the drawing.
+    assert!(key.latency() < 25_000_000, "{}", key.latency());
+}
+
+#[test]
 fn network_link_adds_transfer_and_round_trip_time() {
     let mut trace = Synthetic::new();
     trace.wait(100 * MS).server_sends(&[expose(0)]);

@@ -77,10 +77,11 @@ impl Recorded {
         }
         let own = end.saturating_sub(write.arrived).min(drawing);
         let served = times.writes[last].served.saturating_add(own);
-        // The last write may have replies that the client waited for.
+        // The last write may have replies that the client waited for. A reply that came while the server drew the end is
+        // not one of them.
         let reads = self.reads.iter().enumerate();
         let replies = reads.filter(|(_, read)| {
-            read.client == client && read.cause == Some(last) && read.at <= end
+            read.client == client && read.cause == Some(last) && read.at <= wrote
         });
         replies
             .map(|(id, _)| times.reads[id].delivered)
