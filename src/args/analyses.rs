@@ -165,6 +165,9 @@ pub(crate) struct Stats {
     /// Also print the distributions of messages with this name: PolyLine, 'RENDER:*' (repeatable)
     #[arg(long, value_name = "NAME")]
     pub(crate) message: Vec<String>,
+    /// Count only the messages of clients whose name contains NAME, or of client number N
+    #[arg(long, value_name = "NAME|N")]
+    pub(crate) client: Option<String>,
     /// Show histograms: logarithmic for times, linear for sizes
     #[arg(long)]
     pub(crate) histograms: bool,
@@ -194,7 +197,7 @@ pub(crate) struct Episodes {
     /// Show only clients whose name contains NAME, or client number N
     #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
-    /// Show only landmarks whose name or group contains TEXT
+    /// Show only landmarks (names of equal actions, as in the table) whose name or group contains TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) landmark: Option<String>,
     /// List the N longest episodes, with their call stacks (--all: and messages)

@@ -1,6 +1,6 @@
 //! `x11prof stats`: the statistics of a recording's messages.
 
-use x11prof_analyzer::{Statistics, StatisticsReport};
+use x11prof_analyzer::{ClientChoice, Observation, Statistics, StatisticsReport};
 use x11prof_views::statistics as views;
 
 use crate::args::Stats;
@@ -16,12 +16,19 @@ pub(crate) fn run(arguments: &Stats) -> Outcome {
     refuse_input(arguments.result.output.as_deref(), [path.as_path()])?;
     let pass = Pass::open(path)?.take_together().tell_missing();
     let mut statistics = Statistics::new(arguments.message.clone());
-    let span = arguments.span.find(path, None)?;
-    let (start, end) = pass.run_span(span, |step| {
-        if let Step::Within(observation) = step {
+    let mut choice = ClientChoice::new(arguments.client.as_deref());
+    let span = arguments.span.find(path, arguments.client.as_deref())?;
+    let (start, end) = pass.run_span(span, |step| match step {
+        Step::Before(Observation::Control(_, control))
+        | Step::Within(Observation::Control(_, control)) => choice.control(control),
+        Step::Within(observation @ Observation::Message(seen)) if choice.holds(seen.connection) => {
             statistics.observe(observation);
         }
+        _ => {}
     })?;
+    if let Some(missing) = choice.unmatched() {
+        return Err(names::no_such(path, &missing));
+    }
     names::unmatched(statistics.missing())?;
     let histograms = arguments.histograms;
     let report = StatisticsReport {

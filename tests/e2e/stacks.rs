@@ -96,7 +96,10 @@ fn each_wait_is_reported(options: &[&str]) {
     assert_eq!(functions[2]["name"], "main");
 
     let page = place.ok(["network", "x11prof.mcap"]);
-    assert!(page.contains("Call sites of waits: "), "{page}");
+    assert!(
+        page.contains("Call sites of waits, as recorded: "),
+        "{page}"
+    );
     assert!(page.contains("Requested by ask_for_atoms"), "{page}");
     assert!(page.contains("ask_for_atoms (asker.c:18) <"), "{page}");
     // The same build has the same build id. Another program does not match the recording, whatever its time is.

@@ -71,3 +71,22 @@ fn unknown_message_suggests_the_nearest() {
         "{line}"
     );
 }
+
+#[test]
+fn client_limits_the_counts_and_an_unknown_name_is_an_error() {
+    let count = |more: &[&str]| {
+        let json = stats("xset.mcap", &[&["--format", "json"], more].concat());
+        let json: Value = serde_json::from_str(&json).expect("JSON");
+        json["categories"][0]["bytes"]["count"].as_u64()
+    };
+    let all = count(&[]);
+    assert!(all > Some(0));
+    assert_eq!(count(&["--client", "xset"]), all);
+    let place = Place::new();
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xset.mcap");
+    let trace = kept.to_string_lossy();
+    let refused = place
+        .run(["stats", &*trace, "--client", "xterm"])
+        .failed_with_one_line(2);
+    assert!(refused.contains("xset"), "{refused}");
+}

@@ -107,7 +107,7 @@ impl fmt::Display for Location {
 /// is in brackets after its component.
 pub fn component_name(kind: &str) -> &str {
     match kind {
-        "waiting" => "waiting to start",
+        "waiting" => "event queued",
         "client" => "client CPU",
         "off_cpu" => "off-CPU",
         "processor" => "off-CPU (no free CPU)",

@@ -344,7 +344,7 @@ fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
 fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
     let parts = &of.parts;
     [
-        ("waiting", parts.waiting_ms, "waiting to start"),
+        ("waiting", parts.waiting_ms, "event queued"),
         ("client", parts.client_ms, "client CPU"),
         ("off", parts.off_cpu_ms, "off-CPU"),
         ("server", parts.server_ms, "server wait"),
