@@ -81,6 +81,32 @@ fn full_disk_is_reported_and_the_program_continues() {
 }
 
 #[test]
+fn context_switches_fit_the_messages_in_a_time_namespace() {
+    needs("unshare", "util-linux");
+    needs("xset", "x11-xserver-utils");
+    let place = Place::new();
+    let root = rustix::process::geteuid().is_root();
+    let mut command = Command::new("unshare");
+    command
+        .args((!root).then_some("-r"))
+        .args(["-T", "--monotonic", "5000", "--boottime", "5000"])
+        .args([env!("CARGO_BIN_EXE_x11prof"), "record", "--server", "xvfb"])
+        .args(["-o", "trace.mcap", "--", "xset", "q"])
+        .current_dir(place.path(""))
+        .env("HOME", place.path(""));
+    Finished::of(&mut command).succeeded();
+    // With the kernel's clock outside of the namespace, the recording would take 5000 s.
+    let report = place.json(["report", "trace.mcap", "--format", "json"]);
+    let lasted = report["trace"]["duration_ms"].as_f64();
+    assert!(lasted.is_some_and(|ms| ms < 1e6), "{:#}", report["trace"]);
+    assert!(
+        report["trace"]["client_cpu_ms"]
+            .as_f64()
+            .is_none_or(|ms| ms > 0.0)
+    );
+}
+
+#[test]
 fn unwritable_output_directory_is_an_error() {
     let place = Place::new();
     let folder = place.path("folder");

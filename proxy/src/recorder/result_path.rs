@@ -32,9 +32,14 @@ pub(super) fn keep_as_old(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path).is_ok_and(|found| found.len() > 0) {
         return Ok(());
     }
+    fs::rename(path, old(path))
+}
+
+/// The name of a result's earlier contents.
+pub(super) fn old(path: &Path) -> PathBuf {
     let mut old = path.as_os_str().to_owned();
     old.push(".old");
-    fs::rename(path, old)
+    old.into()
 }
 
 impl ResultPath {

@@ -15,7 +15,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
-use super::result_path::{ResultPath, is_ours, keep_as_old, shown};
+use super::result_path::{ResultPath, is_ours, keep_as_old, old, shown};
 
 /// The maximum number of attempts to lock the temporary file. An attempt fails if another recorder renames or removes
 /// the file meanwhile.
@@ -212,9 +212,15 @@ pub fn is_being_recorded(path: &Path) -> bool {
     })
 }
 
+/// Fails if another recorder writes the file at `path`, or the one that would be replaced by its old contents.
 fn refuse_recorded(path: &Path) -> io::Result<()> {
-    match is_being_recorded(path) {
-        true => Err(recorded_by_another()),
+    if is_being_recorded(path) {
+        return Err(recorded_by_another());
+    }
+    match is_being_recorded(&old(path)) {
+        true => Err(io::Error::other(
+            "another recording writes the file of this name with .old; name another file with -o",
+        )),
         false => Ok(()),
     }
 }
@@ -352,6 +358,15 @@ mod tests {
         drop(first);
         assert!(!is_being_recorded(&path));
         TraceFile::open(&path).unwrap();
+    }
+
+    #[test]
+    fn file_whose_old_contents_would_replace_a_recording_is_rejected() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut first = TraceFile::open(&dir.path().join("trace.old")).unwrap();
+        first.take_name().unwrap();
+        let refused = TraceFile::open(&dir.path().join("trace")).unwrap_err();
+        assert!(refused.to_string().contains("with .old"), "{refused}");
     }
 
     #[test]

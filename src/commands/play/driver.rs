@@ -48,9 +48,8 @@ pub(crate) fn run(words: impl IntoIterator<Item = OsString>) -> Outcome {
 
 fn driven(path: &Path, config: &DriveConfig) -> Result<Driven, CommandError> {
     let text = text(path, "session")?;
-    let session: Session = text
-        .parse()
-        .map_err(|error| CommandError::file(path, error))?;
+    // `drive` has already parsed its file, so an error concerns the text of `type`.
+    let session: Session = text.parse().map_err(CommandError::failed)?;
     let display = std::env::var("DISPLAY").unwrap_or_default();
     let mut lost = None;
     let mut steps = Steps::new("driving", session.inputs(), "actions");

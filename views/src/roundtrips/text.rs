@@ -46,6 +46,12 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
     match report.suggestions.first() {
+        Some(Suggestion {
+            delayed_by: Some(other),
+            ..
+        }) => lines.push(format!(
+            "No suggestion saves time while the start-up waits for {other}."
+        )),
         Some(first) if first.saves_ms > 0.0 => {
             let saves = duration(first.saves_ms);
             // Suggestions for window managers and tools come last, whatever they save.
@@ -82,7 +88,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         // The client cannot save this time by following its own suggestions.
         let waits = one.delayed_by().map_or_else(String::new, |other| {
             let there = duration(one.awaited_ms);
-            format!(", of which it waits {there} for {other} (record without it)")
+            format!(", of which it waits {there} for {other} (record without {other})")
         });
         format!("start-up{whose} {}{waits}", duration(one.forecast_ms))
     });
@@ -107,7 +113,8 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
                         .iter()
                         .any(|one| one.connection == cause.connection) =>
                 {
-                    format!(" by {}, which delays it", cause.client)
+                    let waits = first.map_or("start-up", |one| one.client.as_str());
+                    format!(" by {}, for which {waits} waits", cause.client)
                 }
                 (true, _) => format!(" by {}", cause.client),
                 (false, _) => String::new(),
@@ -154,15 +161,20 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(limits) = forecast.limits {
         let rtt = limits.rtt_ms;
-        let rtt =
-            rtt.map(|rtt| format!("above {} a round trip (at unlimited speed)", duration(rtt)));
+        let rtt = rtt.map(|rtt| {
+            format!(
+                "a round trip takes over {} (at unlimited speed)",
+                duration(rtt)
+            )
+        });
         let least = limits.bytes_per_second;
-        let least = least.map(|least| format!("below {} (without delay)", speed(least)));
+        let least =
+            least.map(|least| format!("the link has less than {} (without delay)", speed(least)));
         let both: Vec<String> = rtt.into_iter().chain(least).collect();
         if !both.is_empty() {
-            let when = both.join(", or ");
+            let when = both.join(", or if ");
             lines.push(format!(
-                "The network adds over a second to start-up {when}."
+                "The network costs start-up over a second if {when}."
             ));
         }
     }
@@ -229,7 +241,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let (all, more) = (duration(one.saves_ms), duration(one.adds_ms));
     let mut saves = match &one.delayed_by {
         Some(other) => {
-            format!("Saves nothing while the start-up waits for {other} (record without it)")
+            format!("Saves nothing while the start-up waits for {other}")
         }
         None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
         None if one.adds_ms < 0.99 * one.saves_ms => format!("Saves {all} alone"),
@@ -340,8 +352,9 @@ pub(crate) fn suggestions(report: &RoundTripsReport) -> impl Iterator<Item = &Su
 pub(crate) fn heading(report: &RoundTripsReport) -> String {
     let total = &report.total;
     let times = total.before_ms.zip(total.after_ms);
-    let times = times.map_or_else(String::new, |(before, after)| {
-        format!("{} → {}, ", duration(before), duration(after))
+    let times = times.map_or_else(String::new, |(before, after)| match report.start_up_only {
+        true => format!("{} less, ", duration(before - after)),
+        false => format!("{} → {}, ", duration(before), duration(after)),
     });
     let [trips, left] = [total.round_trips, total.round_trips_after];
     let of = part(report);

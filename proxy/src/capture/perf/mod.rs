@@ -15,9 +15,10 @@ use perf_event_open_sys::bindings::{
     PERF_TYPE_SOFTWARE, perf_event_attr, perf_event_mmap_page,
 };
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
-use x11prof_trace::Switch;
+use x11prof_trace::{Switch, Timestamp};
 
 use self::records::{Read, Sample, WORD, length, parse};
+use crate::clock;
 
 mod records;
 
@@ -68,6 +69,8 @@ pub(crate) struct Drained {
 pub(crate) struct Rings {
     wanted: Wanted,
     rings: Vec<Ring>,
+    /// Is added to the kernel's times, which are those outside of the recorder's time namespace.
+    offset: i64,
 }
 
 #[derive(Debug)]
@@ -100,6 +103,7 @@ impl Rings {
         Ok(Rings {
             wanted,
             rings: rings?,
+            offset: clock::namespace_offset_ns(),
         })
     }
 
@@ -117,8 +121,17 @@ impl Rings {
 
     /// Moves all records from the rings to `drained`.
     pub(crate) fn drain(&mut self, drained: &mut Drained) {
+        let (switches, samples) = (drained.switches.len(), drained.samples.len());
         for ring in &mut self.rings {
             ring.drain(drained);
+        }
+        if self.offset != 0 {
+            let new = drained.switches.iter_mut().skip(switches);
+            let new = new.map(|switch| &mut switch.time);
+            let sampled = drained.samples.iter_mut().skip(samples);
+            for time in new.chain(sampled.map(|sample| &mut sample.at)) {
+                *time = Timestamp::from_nanos(time.as_nanos().saturating_add_signed(self.offset));
+            }
         }
         drained.switches.sort_by_key(|switch| switch.time);
     }
