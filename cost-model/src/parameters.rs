@@ -196,7 +196,7 @@ pub struct RequestCosts {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, AttributeValue>,
     /// The fixed part of the cost, which does not depend on the items. If it is absent, a request is estimated as one
-    /// item with the total op-size, as in the paper.
+    /// item with the total size (op-size) of its items, as Xprof (Gupta and Hwu, 1993) does.
     pub fixed: Option<Measured>,
     /// The measured costs of one item at several sizes, in ascending order; each includes the fixed part.
     pub points: Vec<Point>,

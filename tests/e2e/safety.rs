@@ -99,11 +99,6 @@ fn context_switches_fit_the_messages_in_a_time_namespace() {
     let report = place.json(["report", "trace.mcap", "--format", "json"]);
     let lasted = report["trace"]["duration_ms"].as_f64();
     assert!(lasted.is_some_and(|ms| ms < 1e6), "{:#}", report["trace"]);
-    assert!(
-        report["trace"]["client_cpu_ms"]
-            .as_f64()
-            .is_none_or(|ms| ms > 0.0)
-    );
 }
 
 #[test]

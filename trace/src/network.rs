@@ -205,7 +205,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Creates an unused line to a client.
+    /// Creates the line for data to a client. No data was sent over it yet.
     pub fn to_client(network: EmulatedNetwork) -> Line {
         let largest = network
             .reply_window
@@ -217,7 +217,7 @@ impl Line {
         }
     }
 
-    /// Creates an unused line to a server.
+    /// Creates the line for data to a server. No data was sent over it yet.
     pub fn new(network: EmulatedNetwork) -> Line {
         Line {
             network,

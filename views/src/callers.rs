@@ -182,7 +182,7 @@ pub(crate) fn blocked_in(places: &[BlockedIn]) -> Option<String> {
         format!("{} in {location}", awaited_object(one))
     };
     let named: Vec<String> = places.iter().take(BLOCKED).map(one).collect();
-    (!named.is_empty()).then(|| format!("Off-CPU: {}", named.join("; ")))
+    (!named.is_empty()).then(|| format!("Off-CPU, all threads: {}", named.join("; ")))
 }
 
 /// A table of the functions in which clients were off the processor, with the objects that they waited for.

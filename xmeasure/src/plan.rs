@@ -13,12 +13,12 @@ pub struct Plan {
     pub quick: bool,
     /// The requests to measure, in addition to transport; all requests if empty.
     pub only: Vec<String>,
-    /// True to measure only requests, because the target file already has the transport costs of this server on this
-    /// machine, which take half a minute to measure.
+    /// True to measure only the entries of requests and keep the transport costs in the target file, which take half a
+    /// minute to measure.
     pub entries_only: bool,
-    /// The processor to which the server and this thread are pinned. The server's CPU time is most stable there, because
-    /// the server always finds a full socket whose data is still in the cache. If pinning is not permitted, the result
-    /// contains a note.
+    /// The processor to which both the server and this thread are pinned; `None` to pin neither. On one processor the
+    /// server's CPU time varies least: this thread fills the socket before the server runs, and the data is still in the
+    /// cache. If pinning is not permitted, the result contains a note.
     pub pin: Option<usize>,
     /// True to also measure requests that a user of the display would notice: grabs, the focus, the pointer, the
     /// keyboard map, the screen saver. Their effects are undone afterwards.

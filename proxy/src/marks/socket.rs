@@ -55,8 +55,8 @@ pub enum MarkError {
     Busy(String),
 }
 
-/// Sets a mark with this text in each recording of `display` that this user runs. `display` is the display of the
-/// clients, or of the server. Returns the number of recordings.
+/// Sets a mark with this text in each recording of `display` that this user runs. `display` is the
+/// display to which the clients or the recorder connect; both are accepted. Returns the number of marked recordings.
 ///
 /// # Errors
 /// Fails if there is no such recording, or if none accepts the mark.

@@ -113,7 +113,7 @@ impl Watched {
         }
     }
 
-    /// The number of records that were received or are queued.
+    /// The number of records so far that [`next`](Watched::next) has returned or that wait for it.
     pub fn came(&self) -> u64 {
         self.shared.came.load(Ordering::Relaxed)
     }

@@ -47,7 +47,7 @@ pub struct Row {
     sums: [f64; 5],
 }
 
-/// The headings of the columns, each with the order of rows that it selects; `None` for a column that selects none.
+/// The headings of the columns. Selecting a heading sorts the rows in its order; `None` if rows are not sorted by it.
 pub fn headings(by: By) -> Vec<(&'static str, Option<Order>)> {
     let rates = [
         ("ms/s", Some(Order::Time)),

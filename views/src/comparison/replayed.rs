@@ -22,7 +22,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     };
     let all: u64 = comparison.requests.iter().map(|line| line.count).sum();
     let first = format!(
-        "{}: {}, {}; server time {} ({})",
+        "{}: {}, {}; server time of the requests {} ({})",
         plain(&trace.path),
         duration(trace.duration_ms),
         counted(all, "request"),

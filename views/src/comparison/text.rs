@@ -314,8 +314,8 @@ fn legend(comparison: &Comparison, page: &Page) -> String {
     if is_partial(comparison) {
         let ratio = ["", " and Ratio"][usize::from(several_servers(comparison))];
         text.push_str(&format!(
-            " All known{ratio}: only requests with cost data on all servers. *: some requests have no cost data there \
-             and count as 0. `x11prof calibrate` measures the missing costs.",
+            " All known{ratio}: only requests with cost data on all servers. No cost data: the number of the other \
+             requests, which count as 0 (*). `x11prof calibrate` measures the missing costs.",
         ));
     }
     if !page.all {

@@ -108,7 +108,7 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             ));
             let think = &report.think_and_wait;
             let waited = format!(
-                "for all actions together, the user waited {}, {:.1} % of the time",
+                "the user waited {}, {:.1} % of the time, for all actions together",
                 latency(think.wait_ms),
                 think.wait_percent
             );

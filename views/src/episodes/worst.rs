@@ -177,7 +177,9 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     let others = links.iter().any(|link| Some(link.connection) != own);
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-        text.push_str(&format!("{indent}Critical path, longest steps:\n"));
+        text.push_str(&format!(
+            "{indent}Critical path, longest steps in order (short ones of a kind together):\n"
+        ));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));
             let line = format!(
@@ -200,7 +202,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
         let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));
         let own = match child.children.is_empty() {
             true => String::new(),
-            false => format!(", {} ms of it its own", brief(child.exclusive_ms)),
+            false => format!(", {} ms without the nested ones", brief(child.exclusive_ms)),
         };
         let line = format!(
             "{indent}{} ms{own}: {}{}",

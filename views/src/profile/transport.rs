@@ -49,12 +49,12 @@ pub(crate) fn transport_parts(report: &ProfileReport) -> impl Iterator<Item = Tr
             transport.event_ms,
         ),
         row(
-            "other runs",
+            "server's own work",
             transport.own.as_ref().map_or(0, |own| own.runs),
             0,
             transport.own.as_ref().map_or(0.0, |own| own.ms),
         ),
-        row("setups", connections, transport.setup_bytes, 0.0),
+        row("connections", connections, transport.setup_bytes, 0.0),
     ]
     .into_iter()
     .filter(|row| row.count > 0)

@@ -108,10 +108,15 @@ impl BlameReport {
 impl PathReport {
     fn of(step: &PathStep, blame: &Blame, findings: &Findings, first: Timestamp) -> PathReport {
         let location = Location::Of(step.owner);
+        let client = match blame.kind {
+            // The blame has the whole episode's client.
+            BlameKind::ServerProcessor => step.client,
+            _ => blame.client,
+        };
         PathReport {
             kind: blame.kind.name(),
-            client: findings.program(blame.client),
-            connection: blame.client.0,
+            client: findings.program(client),
+            connection: client.0,
             request: blame.request.map(|name| name.to_string()),
             what: location.kind(),
             location: location.to_string(),
