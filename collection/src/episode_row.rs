@@ -1,7 +1,11 @@
-//! An episode as a row of a table: its landmark, times and components. The row contains no key, text or title.
+//! An episode as a row of a table: its landmark, times and components. The row contains no title, and no key that
+//! writes text.
+
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds, component_name};
+use x11prof_protocol::Chord;
 use x11prof_trace::{ConnectionId, Timestamp};
 
 /// The number of parts into which a latency is divided.
@@ -33,8 +37,8 @@ pub struct EpisodeRow<T = String> {
     pub program: Option<T>,
     /// The number of the connection of the client that handled the episode.
     pub client: u32,
-    /// The kind of action, and the class of the window in which it occurred. The release of a key or button has the
-    /// landmark of its press.
+    /// The kind of action, and the class of the window in which it occurred. A key that writes no text is named, such as
+    /// `Ctrl+S in Notes`. A slow release of a key or button has the landmark of its press.
     pub landmark: T,
     /// The kind of cause that began the episode: `input`, `output` or `asynchronous`.
     pub trigger: T,
@@ -103,8 +107,10 @@ impl EpisodeRow {
         name: impl Fn(ConnectionId) -> Option<&'a str>,
         first: Timestamp,
         thresholds: &Thresholds,
+        names_all_keys: bool,
     ) -> EpisodeRow {
         let threshold = thresholds.of(episode.trigger, episode.landmark.as_str());
+        let threshold = (threshold * 1e6).round() as u64;
         let latency = episode.latency();
         let mut parts = [0; PARTS];
         for (part, owner) in parts.iter_mut().zip(LatencyBreakdown::OWNERS) {
@@ -113,7 +119,12 @@ impl EpisodeRow {
         EpisodeRow {
             program: program.map(str::to_owned),
             client: episode.client.0,
-            landmark: action(episode.group.as_str()),
+            landmark: action(
+                episode.group.as_str(),
+                episode.landmark.as_str(),
+                latency >= threshold,
+                names_all_keys,
+            ),
             trigger: episode.trigger.name().to_owned(),
             pattern: episode.shape(),
             blame: Blamed::of(episode)
@@ -121,7 +132,7 @@ impl EpisodeRow {
                 .unwrap_or_default(),
             start: episode.start.as_nanos().saturating_sub(first.as_nanos()),
             latency,
-            threshold: (threshold * 1e6).round() as u64,
+            threshold,
             parts,
             round_trips: episode.round_trips,
             requests: episode.requests,
@@ -134,15 +145,49 @@ impl EpisodeRow {
     }
 }
 
-/// Returns the group with its action replaced: the release of a key or button counts as its press, because both are one
-/// user action.
-fn action(group: &str) -> String {
-    for (release, press) in [("Buttons released", "Clicks"), ("Keys released", "Typing")] {
-        if let Some(rest) = group.strip_prefix(release) {
-            return format!("{press}{rest}");
+/// What precedes the key in the landmark of a key that writes text.
+pub(crate) const TYPING: &str = "Typing ";
+/// Keysyms of keys that write no text: from BackSpace to Escape, the cursor keys, F1 to F35 and Delete (the protocol,
+/// appendix A).
+const COMMANDS: [RangeInclusive<u32>; 4] = [
+    0xFF08..=0xFF1B,
+    0xFF50..=0xFF6B,
+    0xFFBE..=0xFFE0,
+    0xFFFF..=0xFFFF,
+];
+/// The modifiers of shortcuts: Ctrl, Alt and Super (protocol, SETofKEYMASK).
+const SHORTCUT: u16 = 4 | 8 | 64;
+
+/// Returns the action of a group of stimuli, from the landmark of one of them. A slow release of a key or button counts as
+/// its press, because both are one user action; others are no further action of the key. A key that writes text is only named with `names_all_keys`, because a
+/// table must not contain what a user typed.
+fn action(group: &str, landmark: &str, is_slow: bool, names_all_keys: bool) -> String {
+    let kinds = [
+        ("Buttons released", "Clicks"),
+        ("Clicks", "Clicks"),
+        ("Keys released", "Typing"),
+        ("Typing", "Typing"),
+    ];
+    let kind = kinds.into_iter().find_map(|(name, press)| {
+        let window = group.strip_prefix(name)?;
+        (is_slow || name == press).then_some((press, window))
+    });
+    let Some((press, window)) = kind else {
+        return group.to_owned();
+    };
+    let (_, what) = landmark.split_once(' ').unwrap_or_default();
+    let what = what.split_once(" in ").map_or(what, |(what, _)| what);
+    let writes_no_text = |Chord { keysym, modifiers }| {
+        modifiers & SHORTCUT != 0 || COMMANDS.iter().any(|keys| keys.contains(&keysym))
+    };
+    match press {
+        "Clicks" if what.starts_with("button") && what != "button 1" => {
+            format!("Clicks of {what}{window}")
         }
+        "Typing" if what.parse().is_ok_and(writes_no_text) => format!("{what}{window}"),
+        "Typing" if names_all_keys && !what.is_empty() => format!("{TYPING}{what}{window}"),
+        _ => format!("{press}{window}"),
     }
-    group.to_owned()
 }
 
 /// Returns the blame as text for the tables. Equal causes have equal texts, without connection numbers.
@@ -163,10 +208,57 @@ fn words<'a>(blamed: &Blamed, name: impl Fn(ConnectionId) -> Option<&'a str>) ->
 }
 
 #[test]
-fn release_belongs_to_the_action_of_its_press() {
-    assert_eq!(action("Buttons released in Notes"), "Clicks in Notes");
-    assert_eq!(action("Keys released"), "Typing");
-    assert_eq!(action("Expose in Notes"), "Expose in Notes");
+fn slow_release_belongs_to_the_action_of_its_press() {
+    let (group, landmark) = (
+        "Buttons released in Notes",
+        "ButtonRelease button 1 in Notes",
+    );
+    assert_eq!(action(group, landmark, true, false), "Clicks in Notes");
+    assert_eq!(action(group, landmark, false, false), group);
+    assert_eq!(
+        action("Keys released", "KeyRelease a", true, false),
+        "Typing"
+    );
+    assert_eq!(action("Expose", "Expose", true, true), "Expose");
+}
+
+#[test]
+fn keys_that_write_no_text_are_named() {
+    let typed = |key: &str, all: bool| {
+        let landmark = format!("KeyPress {key} in Notes \"a in b\"");
+        action("Typing in Notes", &landmark, false, all)
+    };
+    for key in [
+        "Ctrl+S",
+        "Alt+Shift+x",
+        "Super+1",
+        "Return",
+        "F5",
+        "Delete",
+        "Left",
+    ] {
+        assert_eq!(typed(key, false), format!("{key} in Notes"));
+    }
+    for key in [
+        "a",
+        "A",
+        "space",
+        "eacute",
+        "Shift+a",
+        "KP_1",
+        "+",
+        "keycode 38",
+    ] {
+        assert_eq!(typed(key, false), "Typing in Notes");
+    }
+    assert_eq!(typed("a", true), "Typing a in Notes");
+    let click = action(
+        "Clicks in Notes",
+        "ButtonPress button 3 in Notes",
+        true,
+        false,
+    );
+    assert_eq!(click, "Clicks of button 3 in Notes");
 }
 
 #[test]

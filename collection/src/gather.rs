@@ -31,6 +31,7 @@ struct SessionFacts {
     last: Timestamp,
     thresholds: Thresholds,
     latencies: Latencies,
+    names_all_keys: bool,
 }
 
 impl Gather {
@@ -57,8 +58,15 @@ impl Gather {
                 last: Timestamp::default(),
                 thresholds: *thresholds,
                 latencies: Latencies::default(),
+                names_all_keys: false,
             },
         }
+    }
+
+    /// Names each key in the landmarks, also those that write text. Tables must not contain such rows.
+    pub fn naming_all_keys(mut self) -> Gather {
+        self.about.names_all_keys = true;
+        self
     }
 
     /// Processes the next observation of the trace. Returns the rows of the episodes that the observation completes.
@@ -177,6 +185,7 @@ impl SessionFacts {
             |client| self.names.get(&client).map(String::as_str),
             first,
             &self.thresholds,
+            self.names_all_keys,
         );
         self.session.episodes += 1;
         self.latencies.add(&row);

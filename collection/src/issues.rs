@@ -17,13 +17,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::episode_row::{EpisodeRow, PARTS};
+use crate::episode_row::{EpisodeRow, PARTS, TYPING};
 use crate::hive::Partition;
 
 /// The maximum number of stored issues. The episodes of all further issues count as one issue.
 const ISSUES_LIMIT: usize = 20_000;
 /// The maximum number of stored patterns of an issue.
 const PATTERNS_LIMIT: usize = 10_000;
+/// The maximum number of keys of a window whose issues with the same cause are not joined.
+const KEYS: usize = 3;
 /// Maximum length of a name in bytes. Longer names are cut.
 const NAME_BYTES: usize = 1024;
 /// The name of the sum of all issues, or of all patterns, beyond the limit.
@@ -104,6 +106,31 @@ impl Issue {
         let mut list: Vec<_> = patterns.map(|(name, of)| (name, *of)).collect();
         list.sort_unstable_by_key(|(name, of)| (Reverse(of.over), *name));
         list
+    }
+
+    /// The episodes of both issues, with the name of the first.
+    fn with(mut self, other: Issue) -> Issue {
+        for (name, one) in other.patterns {
+            let pattern = self.patterns.entry(name).or_default();
+            pattern.occurrences += one.occurrences;
+            pattern.over = pattern.over.saturating_add(one.over);
+            pattern.worst = pattern.worst.max(one.worst);
+        }
+        self.occurrences.extend(other.occurrences);
+        for (sum, part) in self.parts.iter_mut().zip(other.parts) {
+            *sum = sum.saturating_add(part);
+        }
+        let later = |of: &Worst| (Reverse(of.latency), Arc::clone(&of.trace), of.start);
+        if later(&other.worst) < later(&self.worst) {
+            self.worst = other.worst;
+        }
+        Issue {
+            over: self.over.saturating_add(other.over),
+            round_trips: self.round_trips.saturating_add(other.round_trips),
+            requests: self.requests.saturating_add(other.requests),
+            unsure: self.unsure + other.unsure,
+            ..self
+        }
     }
 
     fn add_pattern(&mut self, name: Arc<str>, latency: u64, over: u64) {
@@ -306,11 +333,55 @@ impl Issues {
         }
     }
 
+    /// Joins the issues that differ only in the key, if they are of more than `KEYS` keys or also of a table, which names
+    /// no key: then typing is slow and not a key. Call this after all sessions were added.
+    pub fn join_keys(&mut self) {
+        let mut joined: BTreeMap<IssueKey, Vec<Issue>> = BTreeMap::new();
+        for issue in std::mem::take(&mut self.issues) {
+            let landmark = typing(&issue.landmark).unwrap_or_else(|| Arc::clone(&issue.landmark));
+            let key = (issue.program.clone(), landmark, Arc::clone(&issue.blame));
+            joined.entry(key).or_default().push(issue);
+        }
+        self.keys.clear();
+        for ((_, landmark, _), same) in joined {
+            let is_table = same.iter().any(|one| one.landmark == landmark);
+            if same.len() <= KEYS && !is_table {
+                self.issues.extend(same);
+                continue;
+            }
+            self.issues.extend(
+                same.into_iter()
+                    .reduce(Issue::with)
+                    .map(|all| Issue { landmark, ..all }),
+            );
+        }
+        let mut all: HashMap<_, u64> = HashMap::new();
+        for ((program, landmark), count) in &self.of_landmark {
+            if let Some(landmark) = typing(landmark) {
+                *all.entry((program.clone(), landmark)).or_default() += count;
+            }
+        }
+        for (key, count) in all {
+            let sum = self.of_landmark.entry(key).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+
     /// The issues, sorted by time over the threshold in descending order, then by program, landmark and blame.
     pub(crate) fn ranked(&self) -> Vec<&Issue> {
         let mut list: Vec<&Issue> = self.issues.iter().collect();
         list.sort_unstable_by_key(|of| (Reverse(of.over), &of.program, &of.landmark, &of.blame));
         list
+    }
+}
+
+/// The landmark without its key; `None` if it has no key that writes text.
+fn typing(landmark: &str) -> Option<Arc<str>> {
+    let rest = landmark.strip_prefix(TYPING)?;
+    match rest.split_once(" in ") {
+        _ if rest.starts_with("in ") => None,
+        Some((_, window)) => Some(format!("{TYPING}in {window}").into()),
+        None => Some(TYPING.trim_end().into()),
     }
 }
 
@@ -350,6 +421,44 @@ mod tests {
         assert_eq!(median(vec![]), 0);
         assert_eq!(median(vec![4, 1, 3, 2]), 2);
         assert_eq!(median(vec![9, 1, 5]), 5);
+    }
+
+    #[test]
+    fn issues_of_many_keys_are_joined_and_those_of_few_are_not() {
+        let joined = |landmarks: &[&str]| {
+            let mut issues = Issues::new(Selection::default());
+            let session = issues.session("a", "a.mcap", &Partition::default());
+            for (number, landmark) in (1..).zip(landmarks) {
+                let row = EpisodeRow {
+                    landmark: (*landmark).to_owned(),
+                    latency: 100 * number,
+                    threshold: 50,
+                    ..EpisodeRow::default()
+                };
+                issues.add(session, &row);
+                issues.add_latencies(session, (None, landmark, "input", 0, 10));
+            }
+            issues.join_keys();
+            let figures = |of: &super::Issue| {
+                let key = (None, of.landmark.clone());
+                let all = issues.of_landmark.get(&key).copied();
+                let name = of.landmark.to_string();
+                (name, of.over, of.worst.latency, of.occurrences.len(), all)
+            };
+            issues.ranked().into_iter().map(figures).collect::<Vec<_>>()
+        };
+        let [a, b] = ["Typing a in Notes", "Typing b in Notes"];
+        let two = [
+            (b.to_owned(), 150, 200, 1, Some(10)),
+            (a.to_owned(), 50, 100, 1, Some(10)),
+        ];
+        assert_eq!(joined(&[a, b]), two);
+        let all = ("Typing in Notes".to_owned(), 800, 400, 4, Some(40));
+        let more = ["Typing c in Notes", "Typing d in Notes"];
+        assert_eq!(joined(&[a, b, more[0], more[1]]), [all]);
+        // A table names no keys.
+        let table = ("Typing in Notes".to_owned(), 200, 200, 2, Some(20));
+        assert_eq!(joined(&[a, "Typing in Notes"]), [table]);
     }
 
     #[test]

@@ -324,7 +324,7 @@ pub(crate) struct Record {
     pub(crate) scrub: bool,
     /// Write no trace, only tables of slow actions and latencies (for days)
     ///
-    /// The tables contain no key, text or title. -o names the folder [default: x11prof-tables].
+    /// The tables contain no text, no title, and no key that writes text. -o names the folder [default: x11prof-tables].
     #[arg(long, conflicts_with_all = ["live", "ring", "keep_images", "scrub", "link"])]
     pub(crate) tables_only: bool,
     /// Mark the recording at each press of KEY, such as F12 or ctrl+alt+m

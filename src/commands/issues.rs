@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let selection = Selection {
         threshold: arguments.threshold.map(|ms| (ms * 1e6).round() as u64),
     };
-    let (issues, left_out) = read(found, selection);
+    let (mut issues, left_out) = read(found, selection);
+    issues.join_keys();
     let report = IssuesReport::new(&issues, &known, arguments.compare.clone(), left_out);
     if let (0, [left]) = (report.sessions, report.left_out.as_slice()) {
         return Err(CommandError::failed(format_args!(

@@ -130,7 +130,7 @@ fn trace(path: &Path, selection: Selection) -> Result<Read, CommandError> {
         return Err(CommandError::failed(why));
     }
     let name = path.to_string_lossy();
-    let mut gather = Gather::new(&name, &Thresholds::default());
+    let mut gather = Gather::new(&name, &Thresholds::default()).naming_all_keys();
     let mut rows = Vec::new();
     let counts = |row: &EpisodeRow| row.latency >= selection.threshold.unwrap_or(row.threshold);
     let (mut missing, mut callers) = (MissingParts::default(), NamedCallers::default());

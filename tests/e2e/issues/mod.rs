@@ -114,7 +114,7 @@ fn issue_list_is_readable_text() {
     let list = |more: &[&str]| place.ok(words.iter().chain(more));
     let short = list(&[]);
     assert!(
-        short.contains("Start-up (xterm): server wait (no free CPU)"),
+        short.contains("Start-up (xterm): waiting for the server (QueryFont)"),
         "{short}"
     );
     assert!(short.contains("1 issue accepted, not shown"), "{short}");

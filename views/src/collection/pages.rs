@@ -341,7 +341,7 @@ fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
     )
 }
 
-fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
+pub(super) fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
     let parts = &of.parts;
     [
         ("waiting", parts.waiting_ms, "event queued"),

@@ -1,11 +1,12 @@
 //! The ranked list of issues as text: a summary, then two lines for each issue.
 
+use x11prof_analyzer::percent;
 use x11prof_collection::{ByVersion, CallSiteReport, ChangeReport, IssueReport, IssuesReport};
 
 use crate::page::{Page, Style, cut, left_out};
 use crate::plain::plain;
 use crate::table::Table;
-use crate::units::{counted, duration};
+use crate::units::{counted, duration, share};
 
 /// The default number of issues in the list.
 const ROWS: usize = 15;
@@ -13,6 +14,8 @@ const ROWS: usize = 15;
 const PATTERNS: usize = 5;
 /// The number of call sites that are shown for an issue's waits.
 const PLACES: usize = 3;
+/// The share of time without a free processor from which it is shown, in percent.
+const LEAST_READY: f64 = 10.0;
 /// The maximum length of a pattern in characters, which is three lines.
 const PATTERN: usize = 210;
 
@@ -106,7 +109,11 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
         let mut cells = vec![
             of.rank.to_string(),
             duration(of.total_over_threshold_ms),
-            of.occurrences.to_string(),
+            // A table of a recording in progress may have fewer.
+            match of.of_landmark > of.occurrences as u64 {
+                true => format!("{} of {}", of.occurrences, of.of_landmark),
+                false => of.occurrences.to_string(),
+            },
             of.sessions.to_string(),
         ];
         cells.extend(users.then(|| of.users.to_string()));
@@ -145,8 +152,17 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
         (None, Some(why)) => format!("; accepted: {why}"),
         (None, None) => String::new(),
     });
+    let ready = ["processor_ms", "server_processor_ms"]
+        .iter()
+        .filter_map(|name| of.causes.get(*name));
+    let all = super::pages::parts(of).iter().map(|(_, ms, _)| ms).sum();
+    let ready = percent(ready.sum(), all);
+    let ready = match ready >= LEAST_READY {
+        true => format!(" (no free CPU {})", share(ready)),
+        false => String::new(),
+    };
     format!(
-        "{} ({program}): {}{versions}{}",
+        "{} ({program}): {}{ready}{versions}{}",
         of.landmark,
         of.blame,
         known.unwrap_or_default()

@@ -81,6 +81,8 @@ pub(crate) struct BlameContext {
     crowded: Vec<ConnectionId>,
     /// True if the stimulus waited mostly because the client handled something else.
     queued: bool,
+    /// True if time in which no processor was free counts as the work that it delayed.
+    ready_is_work: bool,
 }
 
 impl BlameContext {
@@ -103,6 +105,7 @@ impl BlameContext {
             whose: episode.client,
             crowded: clients,
             queued: episode.queued() > episode.waited_idle,
+            ready_is_work: false,
         }
     }
 }
@@ -133,7 +136,7 @@ impl Blame {
                 (BlameKind::Grab, by.unwrap_or(step.client), step.request)
             }
             // The client that waited for the server.
-            (LatencyComponent::Server(ServerCause::Processor), _) => {
+            (LatencyComponent::Server(ServerCause::Processor), _) if !whole.ready_is_work => {
                 (BlameKind::ServerProcessor, whose, None)
             }
             (LatencyComponent::Server(_), _) => (BlameKind::Server, step.client, step.request),
@@ -141,7 +144,8 @@ impl Blame {
             // The client waited for a client whose activity is not part of the tree.
             (_, Some(by)) => (BlameKind::OtherClient, by, step.request),
             (LatencyComponent::OffCpu(Cause::Processor), None)
-                if step.client == whose || whole.crowded.contains(&step.client) =>
+                if !whole.ready_is_work
+                    && (step.client == whose || whole.crowded.contains(&step.client)) =>
             {
                 (BlameKind::Processor, step.client, None)
             }
@@ -167,7 +171,8 @@ impl Blame {
             request,
             nanos: step.nanos,
             ready: match step.owner {
-                LatencyComponent::OffCpu(Cause::Processor) => step.nanos,
+                LatencyComponent::OffCpu(Cause::Processor)
+                | LatencyComponent::Server(ServerCause::Processor) => step.nanos,
                 _ => 0,
             },
         }
@@ -176,10 +181,24 @@ impl Blame {
     /// The owner of the most time in the episode's chain of waits, within the largest latency component; `None` for an
     /// empty chain.
     pub(crate) fn most(episode: &Episode) -> Option<Blame> {
+        Blame::most_in(episode, &BlameContext::of(episode))
+    }
+
+    /// As [`most`](Blame::most), but time in which no processor was free counts as the work that it delayed, because
+    /// the same work has the same cause on a busy machine.
+    pub(crate) fn most_work(episode: &Episode) -> Option<Blame> {
         let whole = BlameContext::of(episode);
+        let whole = BlameContext {
+            ready_is_work: true,
+            ..whole
+        };
+        Blame::most_in(episode, &whole)
+    }
+
+    fn most_in(episode: &Episode, whole: &BlameContext) -> Option<Blame> {
         let mut all: Vec<Blame> = Vec::new();
         for step in &episode.path {
-            let one = Blame::of(step, &whole);
+            let one = Blame::of(step, whole);
             let same = |of: &&mut Blame| {
                 (of.kind, of.client, of.request) == (one.kind, one.client, one.request)
             };
@@ -198,7 +217,10 @@ impl Blame {
             same.map(|one| one.nanos).fold(0, u64::saturating_add)
         };
         // The first of equals.
-        let of_most = |one: &&Blame| (component(one.kind), one.nanos);
+        let of_most = |one: &&Blame| {
+            let ready = if whole.ready_is_work { one.ready } else { 0 };
+            (component(one.kind), one.nanos.saturating_sub(ready))
+        };
         all.iter().rev().max_by_key(of_most).copied()
     }
 }

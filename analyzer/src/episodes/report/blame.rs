@@ -47,9 +47,10 @@ pub struct Blamed {
 }
 
 impl Blamed {
-    /// The owner of the most time in the episode's chain of waits; `None` for an episode without time.
+    /// The owner of the most time in the episode's chain of waits; `None` for an episode without time. Time in which no
+    /// processor was free counts as the work that it delayed, so that a busy machine does not change the owner.
     pub fn of(episode: &Episode) -> Option<Blamed> {
-        let blame = Blame::most(episode)?;
+        let blame = Blame::most_work(episode)?;
         Some(Blamed {
             kind: blame.kind.name(),
             client: blame.client,
@@ -184,7 +185,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
     };
     let part = format!("{} of {} ms", ms(nanos), ms(episode.latency()));
     // The wait would not occur if the program were alone on the machine.
-    let ready = match blame.ready > blame.nanos / 10 && blame.kind != BlameKind::Processor {
+    let is_ready = matches!(
+        blame.kind,
+        BlameKind::Processor | BlameKind::ServerProcessor
+    );
+    let ready = match blame.ready > blame.nanos / 10 && !is_ready {
         true => format!(" ({} ms of that waiting for a processor)", ms(blame.ready)),
         false => String::new(),
     };
