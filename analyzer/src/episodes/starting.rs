@@ -160,6 +160,7 @@ impl Held {
             (Some(mut first), None) => {
                 first.landmark = Label::new(NOTHING_SHOWN);
                 first.group = Symbol::new(NOTHING_SHOWN);
+                first.tree.about = first.group;
                 parts = vec![first];
             }
             (None, _) => {}

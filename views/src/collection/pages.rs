@@ -110,7 +110,7 @@ fn row(of: &IssueReport, changed: bool, known: bool) -> String {
         name(of.program.as_deref().unwrap_or("unknown")),
         name(&of.blame),
         number(&duration(of.total_over_threshold_ms)),
-        number(&of.occurrences.to_string()),
+        number(&super::text::times(of)),
         number(&of.sessions.to_string()),
         number(&of.users.to_string()),
         number(&duration(of.median_ms)),

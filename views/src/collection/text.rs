@@ -109,11 +109,7 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
         let mut cells = vec![
             of.rank.to_string(),
             duration(of.total_over_threshold_ms),
-            // A table of a recording in progress may have fewer.
-            match of.of_landmark > of.occurrences as u64 {
-                true => format!("{} of {}", of.occurrences, of.of_landmark),
-                false => of.occurrences.to_string(),
-            },
+            times(of),
             of.sessions.to_string(),
         ];
         cells.extend(users.then(|| of.users.to_string()));
@@ -133,6 +129,14 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
         }
     }
     text
+}
+
+/// Returns how often an issue occurred, such as `2 of 11`, if not each time that its action was done.
+pub(super) fn times(of: &IssueReport) -> String {
+    match of.of_landmark > of.occurrences as u64 {
+        true => format!("{} of {}", of.occurrences, of.of_landmark),
+        false => of.occurrences.to_string(),
+    }
 }
 
 /// Returns an issue in one line: action, program, main cause, and the versions if there are several.

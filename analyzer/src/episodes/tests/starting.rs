@@ -75,6 +75,7 @@ fn start_up_without_a_frame_is_named_nothing_shown() {
     assert_eq!(start_up.latency_ms, None);
     let names: Vec<_> = episodes.iter().map(|one| one.landmark.as_str()).collect();
     assert_eq!(names, ["Connected, nothing shown"]);
+    assert!(episodes[0].shape().starts_with(names[0]));
 }
 
 #[test]
