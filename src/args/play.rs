@@ -96,9 +96,6 @@ pub(crate) struct Type {
     /// Also print this earlier recording of `type` or `drive` (repeatable)
     #[arg(long, value_name = "TRACE")]
     pub(crate) against: Vec<PathBuf>,
-    /// Write a chart of the distribution to FILE (SVG)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) svg: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) place: Where,
     /// The recording

@@ -21,7 +21,7 @@ use crate::args::{Diff, Play, PlayPace, TableArguments, Type, Where, WindowChoic
 use crate::commands::emit_table::emit_table;
 use crate::error::{CommandError, Outcome, shown};
 use crate::input;
-use crate::output::{emit_shared_text, emit_text, page, refuse_input, refuse_input_of_recording};
+use crate::output::{emit_text, page, refuse_input_of_recording};
 use crate::pass::Pass;
 
 /// The name of the trace label that holds the session's name.
@@ -108,11 +108,7 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
     }
     let output = &arguments.output;
     let against = arguments.against.iter().map(PathBuf::as_path);
-    refuse_input_of_recording(output, against.clone())?;
-    refuse_input(arguments.svg.as_deref(), against)?;
-    if arguments.svg.as_ref() == Some(output) {
-        return Err(CommandError::usage("-o and --svg name the same file"));
-    }
+    refuse_input_of_recording(output, against)?;
     let subject = match arguments.window {
         Some(WindowChoice::Id(window)) => Subject::Window(window),
         Some(WindowChoice::Click) => Subject::Clicked,
@@ -131,9 +127,6 @@ pub(crate) fn type_keys(arguments: &Type) -> Outcome {
         .cloned()
         .collect();
     let report = report(&traces)?;
-    if let Some(path) = &arguments.svg {
-        emit_shared_text(Some(path), &views::svg(&report))?;
-    }
     let text = || views::keys(&report, &page(None, true, None));
     emit_table(None, arguments.format, &report, text, || {
         views::csv(&report)

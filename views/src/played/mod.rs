@@ -1,7 +1,6 @@
 //! The latencies of driven sessions, as text and CSV: the latency of each action over several runs, and the
 //! distribution of latencies within a run.
 
-mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -13,8 +12,6 @@ use crate::page::{Page, Style};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{counted, decimals, duration};
-
-pub use picture::svg;
 
 /// The default number of rows.
 const ROWS: usize = 15;

@@ -2,7 +2,7 @@
 
 use x11prof_analyzer::{PartsReport, PlayedAction, PlaysReport};
 
-use super::{csv, keys, svg, text};
+use super::{csv, keys, text};
 use crate::page::Page;
 
 fn play(latencies: &[Option<f64>]) -> Vec<PlayedAction> {
@@ -61,18 +61,4 @@ fn key_report_shows_the_latency_distribution() {
 #[test]
 fn csv_has_a_row_per_action_and_run() {
     insta::assert_snapshot!(csv(&report()));
-}
-
-#[test]
-fn chart_without_latencies_explains_why() {
-    let report = PlaysReport::new(vec![("a<b.mcap".to_owned(), play(&[None, None, None]))]);
-    let picture = svg(&report);
-    assert!(
-        picture.contains("a&lt;b.mcap: the program answered no key"),
-        "{picture}"
-    );
-    assert!(
-        !picture.contains("NaN") && !picture.contains("inf"),
-        "{picture}"
-    );
 }
