@@ -145,3 +145,14 @@ fn action_passes_and_fails_budgets() {
     assert!(text(&place.path("over/junit.xml")).contains("failures=\"1\""));
     assert!(place.path("over/report.html").exists());
 }
+
+#[test]
+fn limit_of_a_start_up_that_did_not_happen_is_not_kept() {
+    let place = Place::new();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/xset.mcap");
+    place.write("b.toml", b"rtt_ms = 50\n[start_up]\nnetwork_ms = 1\n");
+    let checked = place.run(["check", &trace.to_string_lossy(), "--budget", "b.toml"]);
+    assert_eq!(checked.status(), Some(1), "{checked}");
+    let page = checked.stdout();
+    assert!(page.contains("start_up.network_ms: unknown"), "{page}");
+}

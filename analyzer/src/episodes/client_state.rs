@@ -400,6 +400,16 @@ impl ClientState {
         }
     }
 
+    /// Notes that the recording ends now. An episode that the client still handles is longer than recorded.
+    pub(crate) fn recording_ends(&mut self) {
+        if let Some(open) = &mut self.open
+            && open.scheduled
+            && open.quiet_since().is_none()
+        {
+            open.unsure.get_or_insert(Unsure::Ended);
+        }
+    }
+
     /// Begins the episode of the next waiting stimulus at `time` (nanoseconds). Does nothing if no stimulus waits.
     fn begin(&mut self, time: u64) {
         if let Some(first) = self.waiting.next() {

@@ -186,7 +186,11 @@ impl Collector {
                     obstacle: Obstacle::of(waiting),
                 },
             ),
-            _ => return None,
+            _ => {
+                // A client may still work when the recording ends.
+                self.passed(now);
+                return None;
+            }
         })
     }
 

@@ -100,6 +100,8 @@ pub enum Unsure {
     NeverWaits,
     /// The recording has a gap during the episode.
     Hole,
+    /// The recording ended before the client had handled the stimulus.
+    Ended,
 }
 
 impl Unsure {
@@ -113,6 +115,7 @@ impl Unsure {
                 "the client drew frame after frame without waiting for X, so any of them may be the last one"
             }
             Unsure::Hole => "a part of the recording is missing there",
+            Unsure::Ended => "the recording ended before the client was done",
             Unsure::WaitForThread => {
                 "the client waited for a thread or process, and the recording does not show why"
             }

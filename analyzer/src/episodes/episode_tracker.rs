@@ -439,8 +439,10 @@ impl EpisodeTracker {
     /// Ends the trace at `time` (nanoseconds), and with it all open episodes.
     pub(crate) fn finish(&mut self, time: u64) {
         for (id, client) in &mut self.clients {
-            self.around
-                .step(time, *id, client, |state, _| state.close_all(time));
+            self.around.step(time, *id, client, |state, _| {
+                state.recording_ends();
+                state.close_all(time);
+            });
         }
         self.around.grab.change(time, None);
         for episode in self.around.server.settle(u64::MAX, &self.around.grab) {

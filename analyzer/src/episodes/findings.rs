@@ -229,7 +229,8 @@ impl Findings {
         // After the analyzed part, or after the last client has disconnected, no client waits: requests may still be on
         // an emulated link.
         let end = match (self.options.from_s, self.after(self.options.to_s)) {
-            (None, None) => self.last_act,
+            (None, None) if self.connected.is_empty() => self.last_act,
+            (None, None) => time,
             (_, to) => to.map_or(time, |to| time.min(Timestamp::from_nanos(to))),
         };
         self.covered.end_at(end.as_nanos());

@@ -495,6 +495,11 @@ impl OpenEpisode {
         }
     }
 
+    /// Notes that the client only waited for room to write, so what it draws next belongs to the same frame.
+    pub(crate) fn writes_on(&mut self) {
+        self.paused = None;
+    }
+
     /// Notes that the client continues at `time` (nanoseconds) after a pause.
     pub(crate) fn resumes(&mut self, time: u64) {
         if let Some(shown) = &mut self.paused {

@@ -218,11 +218,13 @@ impl<'a> Relay<'a> {
             return Ok(());
         }
         let (direction, sender) = (way.direction, way.sender);
+        // A client that waits for room to write runs on during the read, so this is the time before it.
+        let before = (direction == Direction::ToServer).then(clock::now);
         let mut received = match way.intake.receive(&way.from) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
             received => received.map_err(|error| DirectionEnd::broken(sender, error))?,
         };
-        let time = clock::now();
+        let time = before.unwrap_or_else(clock::now);
         has_read();
         let len = received.bytes().len();
         if len == 0 {

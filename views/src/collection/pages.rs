@@ -5,7 +5,7 @@ use x11prof_analyzer::EpisodeReport;
 use x11prof_collection::{ByVersion, IssueReport, IssuesReport};
 
 use super::chart::{Curve, curves};
-use super::text::{change, places, verdict};
+use super::text::{change, parts, places, times, verdict};
 use crate::plain::markup as safe;
 use crate::units::{counted, duration};
 
@@ -110,7 +110,7 @@ fn row(of: &IssueReport, changed: bool, known: bool) -> String {
         name(of.program.as_deref().unwrap_or("unknown")),
         name(&of.blame),
         number(&duration(of.total_over_threshold_ms)),
-        number(&super::text::times(of)),
+        number(&times(of)),
         number(&of.sessions.to_string()),
         number(&of.users.to_string()),
         number(&duration(of.median_ms)),
@@ -339,18 +339,6 @@ fn table(id: &str, caption: &str, heads: &[&str], rows: &str) -> String {
          <tbody>{rows}</tbody></table></div>",
         safe(caption)
     )
-}
-
-pub(super) fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
-    let parts = &of.parts;
-    [
-        ("waiting", parts.waiting_ms, "event queued"),
-        ("client", parts.client_ms, "client CPU"),
-        ("off", parts.off_cpu_ms, "off-CPU"),
-        ("server", parts.server_ms, "server wait"),
-        ("network", parts.network_ms, "network"),
-        ("other", parts.other_clients_ms, "other clients"),
-    ]
 }
 
 fn bar(of: &IssueReport, tall: bool) -> String {

@@ -131,6 +131,19 @@ fn table(issues: &[&IssueReport], report: &IssuesReport, details: bool, page: &P
     text
 }
 
+/// The parts of an issue's time: the key in the page's styles, milliseconds, and the name.
+pub(super) fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] {
+    let parts = &of.parts;
+    [
+        ("waiting", parts.waiting_ms, "event queued"),
+        ("client", parts.client_ms, "client CPU"),
+        ("off", parts.off_cpu_ms, "off-CPU"),
+        ("server", parts.server_ms, "server wait"),
+        ("network", parts.network_ms, "network"),
+        ("other", parts.other_clients_ms, "other clients"),
+    ]
+}
+
 /// Returns how often an issue occurred, such as `2 of 11`, if not each time that its action was done.
 pub(super) fn times(of: &IssueReport) -> String {
     match of.of_landmark > of.occurrences as u64 {
@@ -159,7 +172,7 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
     let ready = ["processor_ms", "server_processor_ms"]
         .iter()
         .filter_map(|name| of.causes.get(*name));
-    let all = super::pages::parts(of).iter().map(|(_, ms, _)| ms).sum();
+    let all = parts(of).iter().map(|(_, ms, _)| ms).sum();
     let ready = percent(ready.sum(), all);
     let ready = match ready >= LEAST_READY {
         true => format!(" (no free CPU {})", share(ready)),

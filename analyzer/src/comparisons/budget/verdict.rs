@@ -130,7 +130,11 @@ impl BudgetVerdict {
         line(
             "start_up.network_ms".to_owned(),
             start_up.network_ms,
-            added(network),
+            // A program that ends before its first frame keeps no limit of start-up.
+            match latency(starts) {
+                Found::Figure(_) => added(network),
+                none => none,
+            },
         );
         line(
             "start_up.latency_ms".to_owned(),

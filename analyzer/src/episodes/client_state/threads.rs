@@ -227,6 +227,9 @@ impl ClientState {
         } = *ended;
         let fed = fed_at.is_some();
         if let Some(open) = &mut self.open {
+            if relieved {
+                open.writes_on();
+            }
             open.resumes(time);
         }
         self.woke_unfed = (!fed).then_some(time);

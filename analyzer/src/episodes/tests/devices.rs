@@ -322,6 +322,41 @@ fn blocked_write_extends_episode_and_counts_as_server() {
     assert_eq!(parts.of(LatencyComponent::Network), 0);
 }
 
+#[test]
+fn image_that_the_socket_holds_up_is_no_animation() {
+    use SwitchKind::{Blocked, In};
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[key_press(1, 0)]);
+    all.client(100 * MS, In);
+    let mut at = 101 * MS;
+    for _ in 0..8 {
+        all.at(at).client_sends(&[poly_fill_rectangle(1)]);
+        // A brief wait of unknown kind, and then for room to write, until the server reads the next part.
+        all.client(at + 20, Blocked);
+        all.client(at + 60, In);
+        all.client(at + 80, Blocked);
+        all.waits(at + 80, POLL);
+        at += 20 * MS;
+        all.at(at).client_sends(&[poly_fill_rectangle(1)]);
+        all.client(at + 40, In);
+        at += 1000;
+    }
+    all.client(at, Blocked);
+    all.waits(at, POLL);
+    all.at(900 * MS).end();
+    let [(_, _, latency)] = &inputs(&all.trace)[..] else {
+        panic!("one key")
+    };
+    assert!((160_000..180_000).contains(latency), "{latency}");
+    let episodes = found(&all.trace);
+    let names: Vec<_> = episodes
+        .iter()
+        .map(|one| (one.landmark.as_str(), one.unsure))
+        .collect();
+    let start = ("Connected, nothing shown", None);
+    assert_eq!(names, [start, ("KeyPress keycode 38", None)]);
+}
+
 /// Bytes from another client at N microseconds, after its setup.
 fn other_sends(trace: &mut Synthetic, micros: u64, offset: u64, bytes: &[u8]) {
     trace.records.push(Record::Block(Block {

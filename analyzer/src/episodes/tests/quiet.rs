@@ -540,3 +540,19 @@ fn drawing_at_an_earlier_timer_is_no_response() {
         assert_eq!(latencies, [latency], "{before}");
     }
 }
+
+#[test]
+fn action_that_the_recording_ends_lasts_at_least_until_then_and_is_unsure() {
+    let mut all = Scheduled::new();
+    all.at(100 * MS).server_sends(&[event(PRESS, O)]);
+    all.client(100 * MS, In);
+    all.client(101 * MS, Blocked);
+    all.waits(101 * MS, 230);
+    all.at(3000 * MS)
+        .control(Control::Ended { exit_status: None });
+    let episodes = found(&all.trace);
+    let key = episodes.iter().find(|one| one.trigger == Trigger::Input);
+    let key = key.expect("the key");
+    assert_eq!(key.latency(), 2_900_000_000);
+    assert_eq!(key.unsure, Some(Unsure::Ended));
+}
