@@ -37,6 +37,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             format!("were sampled, which made the waits {more} longer")
         }
     );
+    let waits = if is_reported { "Waits" } else { "Sampled" };
     let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
     text.push('\n');
     let most = report.callers.first().map_or(0.0, |one| one.waited_ms);
@@ -47,7 +48,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             .iter()
             .for_each(|caller| whole(caller, digits, page, &mut text));
     } else {
-        let mut table = Table::new(["Call site", "Waits", "Waited ms", "Main request"]);
+        let mut table = Table::new(["Call site", waits, "Waited ms", "Main request"]);
         for caller in report.callers.iter().take(ROWS) {
             let request = caller.requests.first();
             let request = request.map(|one| cut(&one.request, REQUEST));

@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::process::{Command, Stdio};
 
 use crate::packages::{COVERAGE, DEMO, TEST, ensure};
-use crate::run::{cargo, root};
+use crate::run::{cargo, root, run};
 
 /// Maximum number of tests that are repeated: more failures have a cause in the code.
 const REPEATED: usize = 10;
@@ -15,7 +15,12 @@ const REPEATED: usize = 10;
 /// End-to-end tests run at the same time, on machines with other load. So up to ten tests that fail are repeated, one
 /// after the other, and the last line names them.
 pub(crate) fn test(more: &[String]) -> Result<(), String> {
-    ensure(&[DEMO, TEST, COVERAGE])?;
+    // The tests are compiled while the programs are installed.
+    std::thread::scope(|scope| {
+        let compiled = scope.spawn(|| run(cargo_test().arg("--no-run").args(more)));
+        ensure(&[DEMO, TEST, COVERAGE])?;
+        compiled.join().map_err(|_| "cargo was not started")?
+    })?;
     // The end-to-end tests mostly wait: with two tests per processor half of the CPU time would be idle.
     let threads = std::env::var("RUST_TEST_THREADS").unwrap_or_else(|_| {
         let processors = std::thread::available_parallelism().map_or(1, NonZero::get);

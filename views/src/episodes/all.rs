@@ -67,7 +67,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
             brief(of.phases.presentation_delay_ms),
         ]);
     }
-    let legend = "Landmarks, ms. Self: without episodes that they caused. Means: Delay before the client starts, Work of \
+    let legend = "Landmarks, ms. Self: without episodes that they caused. Averages: Delay before the client starts, Work of \
                   the client, Present: until the server has drawn.";
     let left = left_out(more, " in the JSON");
     format!("\n{}{}{left}", page.wrap(legend, 0), table.on(page))

@@ -174,7 +174,7 @@ fn details(forecast: &ForecastReport) -> Vec<String> {
         if !both.is_empty() {
             let when = both.join(", or if ");
             lines.push(format!(
-                "The network costs start-up over a second if {when}."
+                "The network adds more than a second to start-up if {when}."
             ));
         }
     }
