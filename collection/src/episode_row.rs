@@ -158,9 +158,9 @@ const COMMANDS: [RangeInclusive<u32>; 4] = [
 /// The modifiers of shortcuts: Ctrl, Alt and Super (protocol, SETofKEYMASK).
 const SHORTCUT: u16 = 4 | 8 | 64;
 
-/// Returns the action of a group of stimuli, from the landmark of one of them. A slow release of a key or button counts as
-/// its press, because both are one user action; others are no further action of the key. A key that writes text is only named with `names_all_keys`, because a
-/// table must not contain what a user typed.
+/// Returns the action of a group of stimuli, from the landmark of one of them. A slow release of a key or button belongs
+/// to the action of its press. A fast one is no further use of the key, so it keeps its own name. A key that writes text
+/// is only named with `names_all_keys`, because a table must not contain what a user typed.
 fn action(group: &str, landmark: &str, is_slow: bool, names_all_keys: bool) -> String {
     let kinds = [
         ("Buttons released", "Clicks"),

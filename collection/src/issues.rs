@@ -333,8 +333,8 @@ impl Issues {
         }
     }
 
-    /// Joins the issues that differ only in the key, if they are of more than `KEYS` keys or also of a table, which names
-    /// no key: then typing is slow and not a key. Call this after all sessions were added.
+    /// Joins the issues that differ only in the key, if they are of more than `KEYS` keys or also of a table, which
+    /// names no key: then typing is slow and not a key. Call this after all sessions were added.
     pub fn join_keys(&mut self) {
         let mut joined: BTreeMap<IssueKey, Vec<Issue>> = BTreeMap::new();
         for issue in std::mem::take(&mut self.issues) {
@@ -344,8 +344,8 @@ impl Issues {
         }
         self.keys.clear();
         for ((_, landmark, _), same) in joined {
-            let is_table = same.iter().any(|one| one.landmark == landmark);
-            if same.len() <= KEYS && !is_table {
+            let names_no_key = same.iter().any(|one| one.landmark == landmark);
+            if same.len() <= KEYS && !names_no_key {
                 self.issues.extend(same);
                 continue;
             }

@@ -1,8 +1,8 @@
 //! `record --tables-only`: writes tables of a running session, without a trace. The recorder never waits for the thread
 //! that writes the tables.
 //!
-//! The tables contain no key, text or title. They contain the episodes over their threshold, and the latencies of all
-//! episodes.
+//! The tables contain no text, title, or key that writes text. They contain the episodes over their threshold,
+//! and the latencies of all episodes.
 
 use std::collections::VecDeque;
 use std::fs;

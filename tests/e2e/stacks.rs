@@ -97,7 +97,7 @@ fn each_wait_is_reported(options: &[&str]) {
 
     let page = place.ok(["network", "x11prof.mcap"]);
     assert!(
-        page.contains("Call sites of waits, as recorded: "),
+        page.contains("Call sites of waits in the recording: "),
         "{page}"
     );
     assert!(page.contains("Requested by ask_for_atoms"), "{page}");

@@ -27,7 +27,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     // The waits of a program that reports its own stacks are not sampled.
     let is_reported = report.looking_ms == 0.0;
     let first = format!(
-        "Call sites of waits, as recorded: {} of {} {}",
+        "Call sites of waits in the recording: {} of {} {}",
         report.looked_at,
         counted(report.round_trips, "round trip"),
         if is_reported {

@@ -25,7 +25,7 @@ pub fn end_with_this_process(command: &mut Command) -> &mut Command {
     let parent = rustix::process::getpid();
     let with_us = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;
-        unblock_sigterm();
+        mask_sigterm(libc::SIG_UNBLOCK);
         match rustix::process::getppid() == Some(parent) {
             true => Ok(()),
             false => Err(io::Error::from(ErrorKind::BrokenPipe)),
@@ -41,14 +41,14 @@ pub fn end_with_this_process(command: &mut Command) -> &mut Command {
     }
 }
 
-/// Lets the calling thread receive SIGTERM.
-fn unblock_sigterm() {
+/// Blocks or unblocks SIGTERM for the calling thread; `how` is SIG_BLOCK or SIG_UNBLOCK.
+fn mask_sigterm(how: libc::c_int) {
     // SAFETY: the calls only write the set, which is valid when all of it is zero, and the thread's signal mask.
     #[expect(unsafe_code, reason = "rustix has no call for the signal mask")]
     unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();
         libc::sigaddset(&raw mut set, libc::SIGTERM);
-        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
     }
 }
 
@@ -129,17 +129,11 @@ pub(crate) fn last_words(said: &str) -> String {
 mod tests {
     use std::process::Command;
 
-    use super::OwnChild;
+    use super::{OwnChild, mask_sigterm};
 
     #[test]
     fn child_receives_sigterm_though_the_starting_thread_blocks_it() {
-        // SAFETY: as in `unblock_sigterm`.
-        #[expect(unsafe_code, reason = "rustix has no call for the signal mask")]
-        unsafe {
-            let mut set: libc::sigset_t = std::mem::zeroed();
-            libc::sigaddset(&raw mut set, libc::SIGTERM);
-            libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
-        }
+        mask_sigterm(libc::SIG_BLOCK);
         let child = OwnChild::spawn(Command::new("sleep").arg("100")).unwrap();
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let blocked = status

@@ -178,7 +178,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
         text.push_str(&format!(
-            "{indent}Critical path, longest steps in order (short ones of a kind together):\n"
+            "{indent}Critical path, longest steps in order, short ones added up:\n"
         ));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));

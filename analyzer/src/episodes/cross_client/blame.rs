@@ -187,10 +187,9 @@ impl Blame {
     /// As [`most`](Blame::most), but time in which no processor was free counts as the work that it delayed, because
     /// the same work has the same cause on a busy machine.
     pub(crate) fn most_work(episode: &Episode) -> Option<Blame> {
-        let whole = BlameContext::of(episode);
         let whole = BlameContext {
             ready_is_work: true,
-            ..whole
+            ..BlameContext::of(episode)
         };
         Blame::most_in(episode, &whole)
     }

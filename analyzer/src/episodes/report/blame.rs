@@ -256,7 +256,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
             )
         }
         (BlameKind::Sleep, _) => {
-            format!("{own} slept for {part} until a timer expired. Look at its sleeps and timers.")
+            format!("{own} slept for {part}, waiting for a timer. Look at its sleeps and timers.")
         }
         (BlameKind::Elsewhere, _) if findings.has_blocked_stacks => {
             format!("{own} waited {part} outside of X.")

@@ -149,7 +149,8 @@ pub(crate) fn tell(read: Result<ReadStacks, String>, connections: u32) -> Option
         Err(why) => Some(format!("stacks of requests are missing: {why}")),
         Ok(ReadStacks { reported: 0, .. }) if connections > 0 => Some(
             "no request has a stack: the program loads no library (it is static, or runs as another user), \
-             runs in its own namespace of processes, restricts its system calls, or does not send by the C library; --stacks=waits needs none of these"
+             runs in its own namespace of processes, restricts its system calls, or does not send by the C library; \
+             --stacks=waits needs none of these"
                 .to_owned(),
         ),
         Ok(ReadStacks { lost, .. }) if lost > 0 => Some(format!(
