@@ -37,7 +37,7 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
     )?;
     let pass = Pass::open(path)?.take_together();
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
-    let span = arguments.span.find(path, None)?;
+    let (span, start_up) = arguments.span.find_start_up(path, None)?;
     let named = |name: &String| input::named_costs(name, path, arguments.no_rescale);
     let tables: Result<Vec<CostsForRecording>, CommandError> =
         arguments.params.iter().map(named).collect();
@@ -67,34 +67,43 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         && arguments.net.iter().any(|net| *net != Network::NONE);
     let mut forecasts = forecast.then(Forecasts::default);
     let mut summary = TraceSummary::default();
-    pass.read_on().run_span(span, |step| match step {
+    let part = pass.read_on().run_span(span, |step| match step {
         Step::Begins => {
             summary.start_afresh();
             profiles.iter_mut().for_each(Profile::start_afresh);
         }
         Step::Before(observation) | Step::Within(observation) => {
             summary.observe(observation);
-            if let Some(forecasts) = &mut forecasts {
-                forecasts.observe(observation);
-            }
+            forecasts.iter_mut().for_each(|of| of.observe(observation));
             for profile in &mut profiles {
                 profile.observe(observation);
             }
         }
         Step::Ends => profiles.iter_mut().for_each(Profile::end),
         Step::After(observation) => {
+            forecasts.iter_mut().for_each(|of| of.observe(observation));
             let profiles = profiles.iter_mut();
             profiles.for_each(|profile| profile.after(observation));
         }
     })?;
+    if !span.is_all() {
+        summary.limit(part);
+    }
     profiles.iter_mut().for_each(Profile::end);
     let here = carries.then(|| profiles.pop()).flatten();
     if let Some(here) = &here {
         profiles.iter_mut().for_each(|profile| profile.carry(here));
     }
     let name = path.to_string_lossy();
+    if let Some(forecasts) = &mut forecasts {
+        forecasts.keep(span.to.map(|seconds| seconds * 1e3), |client| {
+            start_up
+                .as_ref()
+                .is_none_or(|one| one.connection == client.0)
+        });
+    }
     let causes_over = |network| match &forecasts {
-        Some(forecasts) => forecasts.causes_over(network, span.from, span.to),
+        Some(forecasts) => forecasts.causes_over(network, span.from),
         None => Vec::new(),
     };
     let networks: Vec<_> = arguments

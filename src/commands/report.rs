@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     // If a relay such as sshd forwards the display, the server is unknown, and only the times on the network can be estimated.
     let only_network = costs.is_unknown();
     // The HTML page's round trips contain the same forecasts. A second copy would take much memory.
-    let has_forecasts = page_parts.is_none() && (span.is_all() || given || only_network);
+    let is_forecast = span.is_all() || start_up.is_some();
+    let has_forecasts = page_parts.is_none() && (is_forecast || given || only_network);
     let mut forecasts = has_forecasts.then(Forecasts::default);
     // The HTML page has a section on actions.
     let options = EpisodeOptions {
@@ -107,6 +108,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
                 return;
             }
             Step::After(observation) => {
+                forecasts.iter_mut().for_each(|of| of.observe(observation));
                 profile.after(observation);
                 here.iter_mut().for_each(|here| here.after(observation));
                 return;
@@ -198,7 +200,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let of_page = page_parts.as_mut();
     let of_page = of_page.and_then(|parts| parts.roundtrips.forecasts());
     let forecasts = of_page.unwrap_or(&mut own);
-    forecasts.keep(None, |client| profile.choice().holds(client));
+    let starting = start_up.as_ref().map(|one| ConnectionId(one.connection));
+    forecasts.keep(span.to.map(|seconds| seconds * 1e3), |client| {
+        starting.map_or_else(|| profile.choice().holds(client), |one| one == client)
+    });
     let network = match only_network && !given {
         true => forecasts.recorded_network(),
         false => arguments.net,
@@ -206,7 +211,7 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let mut report = match arguments.net_model {
         NetworkModel::Paper => ProfileReport::new(&name, &summary, &profile, &network),
         NetworkModel::Simulated => {
-            let mut causes = forecasts.causes_over(&network, span.from, span.to);
+            let mut causes = forecasts.causes_over(&network, span.from);
             // The critical path of a client can contain requests of other clients.
             causes.retain(|cause| profile.choice().holds(ConnectionId(cause.connection)));
             ProfileReport::new(&name, &summary, &profile, &Network::NONE).over(&network, &causes)
@@ -216,6 +221,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     report.start_up.extend(start_up);
     if span.is_all() {
         report.start_up = summary.start_ups().to_vec();
+    }
+    if is_forecast {
         let network = match network == Network::NONE {
             true => Network::USUAL,
             false => network,

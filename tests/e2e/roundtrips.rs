@@ -150,6 +150,7 @@ fn pages_forecast_the_same_start_up() {
     let expected = start_up("report");
     assert!(expected.is_some_and(|ms| ms > 350.0), "{expected:?}");
     for words in [
+        "report --start-up",
         "network",
         "network --start-up",
         "network --client bug_reports",
@@ -166,6 +167,25 @@ fn pages_forecast_the_same_start_up() {
         apart.is_some_and(|ms| ms < 0.01),
         "{latency:?} {expected:?}"
     );
+}
+
+/// The last bytes of a start-up count in its report as in `network --start-up`, and later bytes do not.
+#[test]
+fn start_up_has_the_same_network_time_on_both_pages() {
+    let place = Place::new();
+    recorded(&place, &["window", "5"]);
+    let over = |words: &str| {
+        let net = ["--start-up", "--net", "dsl", "--format", "json", "t.mcap"];
+        let page = place.json(std::iter::once(words).chain(net));
+        let causes = page["forecast"]["causes"].as_array().expect("causes");
+        let sum: f64 = causes.iter().filter_map(|one| one["ms"].as_f64()).sum();
+        (sum, page)
+    };
+    let (expected, _) = over("network");
+    let (sum, report) = over("report");
+    let total = report["total"]["network_ms"].as_f64().expect("a time");
+    let same = |a: f64| (a - expected).abs() < 0.01;
+    assert!(same(sum) && same(total), "{sum} {total} {expected}");
 }
 
 /// brndnmtthws/conky#1886: requests whenever the pointer moves.

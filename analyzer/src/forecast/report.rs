@@ -118,7 +118,8 @@ impl Forecasts {
     pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
         if let Some(until) = until_ms {
             // The cast saturates.
-            let until = self.recorded.first.saturating_add((until * 1e6) as u64);
+            let until = (until * 1e6).round() as u64;
+            let until = self.recorded.first.saturating_add(until);
             self.recorded.counts_until = Some(until);
         }
         self.start_ups
@@ -146,22 +147,14 @@ impl Forecasts {
         }
     }
 
-    /// The causes of the network's time on the critical path, the largest first. `from_s` and `to_s` limit them to a
-    /// part of the recording, in seconds after its start.
-    pub fn causes_over(
-        &self,
-        network: &Network,
-        from_s: Option<f64>,
-        to_s: Option<f64>,
-    ) -> Vec<ForecastCause> {
+    /// The causes of the network's time on the critical path, the largest first. `from_s` limits them to a part of the
+    /// recording, in seconds after its start.
+    pub fn causes_over(&self, network: &Network, from_s: Option<f64>) -> Vec<ForecastCause> {
         let link = link(network);
-        let link = link.as_ref();
+        let times = self.simulated(link.as_ref(), &Changes::default());
         // The cast saturates.
         let time = |seconds: f64| self.recorded.first.saturating_add((seconds * 1e9) as u64);
-        let from = from_s.map_or(0, time);
-        let recorded = self.recorded.until(to_s.map_or(u64::MAX, time));
-        let times = simulate(&recorded, link, &Changes::default());
-        self.causes(&recorded, &times, link, from)
+        self.causes(&times, link.as_ref(), from_s.map_or(0, time))
     }
 
     fn name(&self, client: ConnectionId) -> String {
@@ -170,13 +163,8 @@ impl Forecasts {
     }
 
     /// The causes of time on the critical path since a recorded time, the largest first.
-    fn causes(
-        &self,
-        recorded: &Recorded,
-        times: &Simulated,
-        link: ForecastLink<'_>,
-        from: u64,
-    ) -> Vec<ForecastCause> {
+    fn causes(&self, times: &Simulated, link: ForecastLink<'_>, from: u64) -> Vec<ForecastCause> {
+        let recorded = &self.recorded;
         let Some(end) = times.end else {
             return Vec::new();
         };
@@ -224,8 +212,10 @@ impl Forecasts {
         let none = Changes::default();
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
-        let causes = self.causes(&self.recorded, &there, link, 0);
-        let shared = self.recorded.writes.iter().map(|write| write.unshared);
+        let causes = self.causes(&there, link, 0);
+        let until = self.recorded.counts_until.unwrap_or(u64::MAX);
+        let writes = self.recorded.writes.iter();
+        let writes = writes.filter(|write| write.at <= until);
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.time(moment)).max();
         ForecastReport {
@@ -236,7 +226,7 @@ impl Forecasts {
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
-            shared_bytes: shared.sum(),
+            shared_bytes: writes.map(|write| write.unshared).sum(),
             causes,
             start_ups: self.start_ups_over(&there, link),
             limits: self.limits(),

@@ -131,6 +131,8 @@ impl ProfileReport {
         if from_s.is_none() && to_s.is_none() {
             return self;
         }
+        self.warnings
+            .retain(|warning| warning.kind != WarningKind::ClocksDiffer);
         if to_s.is_some() {
             self.trace.complete = true;
             self.warnings

@@ -28,7 +28,9 @@ pub fn text(comparison: &Comparison, page: &Page) -> String {
         .servers
         .iter()
         .filter(|of| of.basis.is_measured());
-    let measured: Vec<_> = measured.map(|of| plain(&of.name)).collect();
+    let mut measured: Vec<_> = measured.map(|of| plain(&of.name)).collect();
+    // A server has one entry for each network.
+    measured.dedup();
     if measured.len() > 1 {
         let line = format!(
             "The recorded kind of server, for which the measured time is shown: {}",

@@ -1,8 +1,6 @@
 //! The verdict on a profile in at most five lines: the recording, its start-up, and the distribution of time.
 
-use x11prof_analyzer::{
-    ForecastReport, NetworkReport, ProfileReport, StartUpReport, TimeSource, percent,
-};
+use x11prof_analyzer::{NetworkReport, ProfileReport, StartUpReport, TimeSource, percent};
 
 use super::scales::scaled_text;
 use crate::link;
@@ -91,18 +89,13 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     if percent(no_cpu, latency) >= LEAST_PERCENT {
         other.push_str(&format!(" ({} no free CPU)", of(no_cpu)));
     }
-    // A start-up that waited for a user has no forecast. A recording over a network has a forecast only for another
-    // network, if the user requests it.
-    let is_recorded = |of: &ForecastReport| {
-        of.recorded_rtt_ms
-            .is_some_and(|recorded| (recorded - of.rtt_ms).abs() < 1e-3)
-    };
-    let had = slowest.network_ms > 0.0
-        && (!has_network(report) || report.forecast.as_ref().is_some_and(is_recorded));
+    // A start-up that waited for a user, or that was recorded over a network, has no forecast for DSL.
+    let had = slowest.network_ms > 0.0 || has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
-        true => String::new(),
-        false => abroad(report, slowest).map_or_else(String::new, |abroad| format!("; {abroad}")),
+        true => None,
+        false => abroad(report, slowest),
     };
+    let abroad = abroad.map_or_else(String::new, |abroad| format!("; over DSL {abroad}"));
     let before = slowest.parts.as_ref();
     let before = before.and_then(|parts| parts.before_connection_ms);
     let before = before.filter(|before| *before > 0.01 * latency);
@@ -117,21 +110,16 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     ))
 }
 
-/// Returns a clause with the forecast duration of the start-up over the selected network, or over DSL if the user
-/// selected none.
+/// Returns the forecast duration of the start-up.
 fn abroad(report: &ProfileReport, of: &StartUpReport) -> Option<String> {
     let forecast = report.forecast.as_ref()?;
     let mut start_ups = forecast.start_ups.iter();
     let there = start_ups.find(|one| one.connection == of.connection)?;
-    let words = match has_network(report) {
-        true => "forecast",
-        false => "over DSL",
-    };
     let waits = there.delayed_by().map_or_else(String::new, |other| {
         let awaited = duration(there.awaited_ms);
         format!(", {awaited} of it waiting for {}", plain(other))
     });
-    Some(format!("{words} {}{waits}", duration(there.forecast_ms)))
+    Some(format!("{}{waits}", duration(there.forecast_ms)))
 }
 
 /// Returns a line such as `Connected for 1.98 s: client CPU 369 ms (19 %), server CPU 40.6 ms (2.1 %)`. The CPU time of
@@ -156,8 +144,7 @@ fn who(report: &ProfileReport) -> String {
         (None, Some(ran)) => format!("client CPU at least {}", of_wall(ran)),
         (None, None) => "client CPU unknown".to_owned(),
     };
-    let is_part = report.trace.from_s.is_some() || report.trace.to_s.is_some();
-    match (is_part, report.start_up.is_empty()) {
+    match (is_part(report), report.start_up.is_empty()) {
         (false, _) => format!(
             "Connected for {}: {clients}, server CPU {server}",
             duration(wall)
@@ -180,22 +167,30 @@ fn stacks(report: &ProfileReport) -> Option<String> {
     })
 }
 
-/// Returns a line on the recording over the selected network, such as `With 1.50 Mbit/s and 50.0 ms a round trip: 14.0
-/// s (PutImage …)`. `None` without a network.
+/// Returns a line on the recording over the selected network, such as `With 1.50 Mbit/s and 50.0 ms a round trip:
+/// start-up 3.20 s, whole session 14.0 s (9.10 s for the bytes of PutImage)`. `None` without a network.
 fn over(report: &ProfileReport) -> Option<String> {
-    // The forecast contains all clients, so it does not apply to a single client.
-    let is_reported = has_network(report) && report.trace.client.is_none();
-    let forecast = report.forecast.as_ref().filter(|_| is_reported)?;
-    let causes = forecast.causes.iter().take(1);
-    let causes: Vec<String> = causes
-        .map(|cause| format!("{} {}", duration(cause.ms), plain(&cause_words(cause))))
-        .collect();
+    let forecast = report.forecast.as_ref().filter(|_| has_network(report))?;
+    let start_up = StartUpReport::first(&report.start_up);
+    let start_up = start_up.and_then(|one| abroad(report, one));
+    let start_up = start_up.map(|there| format!("start-up {there}"));
+    let whole = (!is_part(report)).then(|| duration(forecast.forecast_ms));
+    let whole = whole.map(|whole| format!("whole session {whole}"));
+    let both: Vec<String> = start_up.into_iter().chain(whole).collect();
+    let cause = forecast.causes.first();
+    let cause = cause.map_or_else(String::new, |cause| {
+        format!(" ({} {})", duration(cause.ms), plain(&cause_words(cause)))
+    });
     Some(format!(
-        "With {}: {} ({})",
+        "With {}: {}{cause}",
         network_words(&report.network),
-        duration(forecast.forecast_ms),
-        causes.join(", "),
+        both.join(", "),
     ))
+}
+
+/// True if the report is on a part of the recording.
+fn is_part(report: &ProfileReport) -> bool {
+    report.trace.from_s.is_some() || report.trace.to_s.is_some()
 }
 
 /// Returns a network as text, such as `1.50 Mbit/s and 50.0 ms a round trip`.
