@@ -173,7 +173,7 @@ fn with_short_title(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// Shortens `text` to `width` columns. The function first removes a library in brackets, or shortens a title in quotes,
-/// at the end of `text`; then it removes characters in the middle.
+/// at the end of `text`; then it removes characters in the middle, or the last callers of a function.
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -187,7 +187,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
         return text.into_owned();
     }
     let keep = width.saturating_sub(1);
-    let (head, tail) = (keep - keep / 3, keep / 3);
+    let tail = if text.contains(" < ") { 0 } else { keep / 3 };
+    let head = keep - tail;
     let mut first = String::new();
     for c in text.chars() {
         if first.width() + c.to_string().width() > head {

@@ -580,7 +580,7 @@ impl OpenEpisode {
         };
         self.events += 1;
         self.tags.add(tags);
-        if known.is_raw() {
+        if known.is_raw() && stimulus.trigger == Trigger::Input {
             (self.stimulus, self.about) = (Some(*stimulus), about.clone());
         }
         true

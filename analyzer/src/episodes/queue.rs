@@ -204,7 +204,7 @@ impl Queue {
         };
         known.events += 1;
         known.tags.add(tags);
-        if known.stimulus.is_raw() {
+        if known.stimulus.is_raw() && stimulus.trigger == Trigger::Input {
             (known.stimulus, known.about) = (*stimulus, about.clone());
         }
         true

@@ -39,7 +39,7 @@ pub(crate) enum Shape {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Stimulus {
     pub(crate) trigger: Trigger,
-    /// The name of the event, without the name of its extension.
+    /// The name of the event. An XI2 event has the name of its core event's kind, without the extension.
     pub(crate) name: Symbol,
     pub(crate) shape: Shape,
     pub(crate) detail: Detail,
@@ -61,6 +61,9 @@ pub(crate) struct Stimulus {
 
 /// The flag of an XI2 key event that auto-repeat sent (XI2 protocol, `KeyRepeat`).
 const XI2_KEY_REPEAT: u32 = 1 << 16;
+/// The event that reports each change of the held modifiers and buttons, with the time of the device event that caused it
+/// (XKB protocol, XkbStateNotify).
+const KEYBOARD_STATE: &str = "XKEYBOARD:StateNotify";
 /// The bits for buttons in the state of a core event (protocol, SETofKEYBUTMASK).
 const BUTTONS: u16 = 0x1F00;
 
@@ -74,7 +77,10 @@ impl Stimulus {
         let word = |at: usize| event.order.u32(event.bytes, at);
         let mut stimulus = Stimulus {
             trigger: Trigger::Asynchronous,
-            name: Symbol::new(name),
+            name: match extension {
+                None | Some("XInputExtension") => Symbol::new(name),
+                Some(_) => event.name,
+            },
             shape: Shape::Other,
             detail: Detail::None,
             window: event_window(event),
@@ -115,6 +121,9 @@ impl Stimulus {
         if stimulus.shape == Shape::Other {
             // A crossing contains the time of the last device event, which may be much earlier.
             stimulus.server_time = None;
+        }
+        if stimulus.name.as_str() == KEYBOARD_STATE {
+            stimulus.server_time = word(4);
         }
         if event.sent && stimulus.trigger != Trigger::Input {
             stimulus.trigger = Trigger::Asynchronous;
@@ -172,8 +181,12 @@ impl Stimulus {
     }
 
     /// True if this is a second report of the stimulus `earlier`: the raw event of a device in addition to the event of
-    /// a window, or the same event from another device.
+    /// a window, the same event from another device, or the new state of the keys and buttons.
     pub(crate) fn repeats(&self, earlier: &Stimulus) -> bool {
+        if self.name.as_str() == KEYBOARD_STATE {
+            let changes = matches!(earlier.shape, Shape::Press | Shape::Release);
+            return changes && self.server_time == earlier.server_time;
+        }
         let another = self.name != earlier.name || self.window != earlier.window;
         self.trigger == Trigger::Input
             && another

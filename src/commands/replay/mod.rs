@@ -286,13 +286,13 @@ fn tell(played: &Played, server: &str) {
             .then(|| format!("replaced by NoOperation: {}", counts(&played.left_out))),
         (played.filled_bytes > 0).then(|| {
             format!(
-                "{} bytes of images are replayed as noise. `record --keep-images` keeps the pixels",
+                "replayed as noise: {} bytes of images. `record --keep-images` keeps the pixels",
                 played.filled_bytes
             )
         }),
         (played.segments > 0).then(|| {
             format!(
-                "{} of shared memory are replayed as noise: a recording cannot contain shared memory. `record --try \
+                "replayed as noise: {} of shared memory, which a recording cannot contain. `record --try \
                  no-sharing` avoids it",
                 counted(played.segments, "segment")
             )

@@ -27,7 +27,7 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
         "Trigger",
         "Episodes",
-        "Waiting",
+        "Queued",
         "Client",
         "Off-CPU",
         "Server",
@@ -51,7 +51,7 @@ fn characterisation(report: &EpisodesReport, page: &Page) -> String {
 /// Returns the landmark profile of the LiLa thesis, with inclusive and exclusive times.
 fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let mut table = Table::new([
-        "Landmark", "Count", "Mean", "Max", "Total", "Self", "Delay", "Work", "Present",
+        "Landmark", "Count", "Mean", "Max", "Total", "Self", "Queued", "Work", "Present",
     ]);
     let more = report.landmarks.len().saturating_sub(SHOWN);
     for of in report.landmarks.iter().take(SHOWN) {
@@ -67,8 +67,8 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
             brief(of.phases.presentation_delay_ms),
         ]);
     }
-    let legend = "Landmarks, ms. Self: without episodes that they caused. Averages: Delay before the client starts, Work of \
-                  the client, Present: until the server has drawn.";
+    let legend = "Landmarks, ms. Self: without episodes that they caused. Averages: Queued: until the client \
+                  reads the event. Work: of the client. Present: until the server has drawn.";
     let left = left_out(more, " in the JSON");
     format!("\n{}{}{left}", page.wrap(legend, 0), table.on(page))
 }

@@ -32,7 +32,12 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
     }
     let more = left_out(report.bursts.len().saturating_sub(SHOWN), "");
     format!(
-        "\nBursts (over: frames longer than the budget; late: frames that ended late):\n{}{more}",
+        "\n{}{}{more}",
+        page.wrap(
+            "Bursts of frames. Over: frames that took longer than the budget. Late: frames that ended more than 1.5 budgets \
+             after the previous frame.",
+            0
+        ),
         table.on(page)
     )
 }

@@ -119,13 +119,18 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
                     counted(some, "action")
                 ),
             });
-            let room = page.columns().saturating_sub(1);
             lines.push(match (of.perceptible, report.outliers.first()) {
                 (0, Some(far)) => outliers(far),
-                (0, None) => causes("Time of all actions: ", &of.parts, &of.causes, room) + ".",
+                (0, None) => format!(
+                    "Time of all actions: {}.",
+                    causes(&of.parts, &of.causes).join(", ")
+                ),
                 _ => {
                     let (parts, of) = (&of.perceptible_parts, &of.perceptible_causes);
-                    causes("Time of the slow actions: ", parts, of, room) + "."
+                    format!(
+                        "Time of the slow actions: {}.",
+                        causes(parts, of).join(", ")
+                    )
                 }
             });
             lines.extend(worst_of_input(report, page));
@@ -201,7 +206,10 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
     let mostly = match others {
         Some(other) => format!("waiting for {}", other.client),
         // Only the first component fits.
-        None => causes("", &worst.parts, &worst.causes, 0),
+        None => {
+            let mut all = causes(&worst.parts, &worst.causes).into_iter();
+            all.next().unwrap_or_default()
+        }
     };
     // The cause is the most important part of the line, so the name is shortened first.
     let room = page.columns().saturating_sub(23 + mostly.chars().count());

@@ -1,6 +1,5 @@
 //! Formats numbers, names and shares in the text on episodes.
 
-use unicode_width::UnicodeWidthStr;
 use x11prof_analyzer::{CausesReport, LocationReport, PartsReport, component_name, percent};
 
 use crate::page::{Page, WIDTH};
@@ -21,14 +20,9 @@ pub(super) fn spare(page: &Page) -> usize {
     page.columns().saturating_sub(WIDTH)
 }
 
-/// The largest components of the latency that fit into `room` columns, the largest first, each with its largest part:
-/// `off-CPU 61 % (50 % file), client CPU 30 %`.
-pub(super) fn causes(
-    before: &str,
-    parts: &PartsReport,
-    causes: &CausesReport,
-    room: usize,
-) -> String {
+/// The components of the latency over 2 %, the largest first, each with its parts over 5 % of the latency: `off-CPU 61 %
+/// (50 % file, 9 % lock)`, `client CPU 30 %`.
+pub(super) fn causes(parts: &PartsReport, causes: &CausesReport) -> Vec<String> {
     let off_cpu = [
         ("processor", causes.processor_ms),
         ("sleeping", causes.sleeping_ms),
@@ -46,7 +40,7 @@ pub(super) fn causes(
             parts.server_ms - causes.reply_ms - causes.grab_ms - causes.server_processor_ms,
         ),
     ];
-    let shares = shares(&[
+    shares(&[
         ("waiting", parts.waiting_ms, WHOLE),
         ("client", causes.running_ms, WHOLE),
         ("off_cpu", parts.off_cpu_ms, off_cpu.as_slice()),
@@ -57,16 +51,7 @@ pub(super) fn causes(
             parts.other_clients_ms,
             [("awaited", causes.awaited_ms)].as_slice(),
         ),
-    ]);
-    let mut line = before.to_owned();
-    for (number, share) in shares.iter().enumerate() {
-        let next = format!("{}{share}", if number == 0 { "" } else { ", " });
-        if number > 0 && line.width() + next.width() > room {
-            break;
-        }
-        line.push_str(&next);
-    }
-    line
+    ])
 }
 
 /// A component of a latency: its name, its time in milliseconds, and its parts with their names and times.
@@ -85,19 +70,26 @@ fn shares(all: &[Component<'_>]) -> Vec<String> {
     all.sort_by(|a, b| b.0.total_cmp(&a.0));
     let one = |(share, (name, _, parts)): (f64, &Component<'_>)| {
         let text = format!("{} {}", component_name(name), crate::units::share(share));
-        let most = parts.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let part = most.and_then(|(name, ms)| {
+        let mut parts: Vec<_> = parts
+            .iter()
+            .filter(|of| percent(of.1, sum) >= 5.0)
+            .collect();
+        parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let part = |(name, ms): &(&str, f64)| {
             let name = component_name(name).split_once(" (")?.1;
             let name = name.trim_end_matches(')');
-            match percent(*ms, sum) {
-                of if of < 2.0 => None,
-                of if of > 0.95 * share => Some(format!(" ({name})")),
-                of => Some(format!(" ({} {name})", crate::units::share(of))),
-            }
-        });
-        format!("{text}{}", part.unwrap_or_default())
+            Some(match percent(*ms, sum) {
+                of if of > 0.95 * share => name.to_owned(),
+                of => format!("{} {name}", crate::units::share(of)),
+            })
+        };
+        let parts: Vec<String> = parts.into_iter().filter_map(part).collect();
+        match parts.is_empty() {
+            true => text,
+            false => format!("{text} ({})", parts.join(", ")),
+        }
     };
-    all.into_iter().take(3).map(one).collect()
+    all.into_iter().map(one).collect()
 }
 
 /// The number as an ordinal, such as `20th`.

@@ -30,7 +30,10 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mut above = longest.iter().take(number);
         let is_same = |one: &&&EpisodeReport| one.client == of.client && end(one) == end(of);
         if let Some(one) = above.find(is_same) {
-            let line = format!("{indent}one response with {} above", plain(&one.landmark));
+            let line = format!(
+                "{indent}the same response as {} above",
+                plain(&one.landmark)
+            );
             text.push_str(&page.wrap(&line, indent.len()));
             continue;
         }
@@ -38,10 +41,13 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
         let mostly = of.mostly.as_ref().filter(|of| of.of.is_some());
         let mostly = mostly.map(|of| format!("; {}", location(of)));
         let mostly = of.held_up.as_ref().map(held_up).or(mostly);
-        let shares = causes(&indent, &of.parts, &of.causes, usize::MAX);
+        let shares = causes(&of.parts, &of.causes).join(", ");
         let others = of_other_clients(of).unwrap_or_default();
         let behind = waited_behind(of, &report.episodes).unwrap_or_default();
-        let line = format!("{shares}{behind}{}{others}", mostly.unwrap_or_default());
+        let line = format!(
+            "{indent}{shares}{behind}{}{others}",
+            mostly.unwrap_or_default()
+        );
         text.push_str(&page.wrap(&plain(&line), indent.len()));
         if let Some(blame) = &of.blame {
             chain(blame, of, page, &mut text);
@@ -135,15 +141,16 @@ fn named(of: &EpisodeReport) -> String {
 /// latency.
 fn modal(phase: &ModalReport) -> String {
     let what = match (phase.how, &phase.window) {
-        ("grab", Some(window)) => format!("a grab by {window}"),
-        ("grab", None) => "a grab".to_owned(),
-        (_, Some(window)) => format!("the {} window {window}", phase.how),
-        (_, None) => format!("a {} window", phase.how),
+        ("grab", Some(window)) => format!("grab by {window}"),
+        ("grab", None) => "grab".to_owned(),
+        (how, Some(window)) => format!("{how} window {window}"),
+        (how, None) => format!("{how} window"),
     };
-    let long = phase
-        .duration_ms
-        .map_or_else(|| "to the end".to_owned(), latency);
-    format!("Not counted: {what} that the action opened, {long}")
+    let long = phase.duration_ms.map_or_else(
+        || "to the end of the recording".to_owned(),
+        |ms| format!("for {}", latency(ms)),
+    );
+    format!("Then the {what} {long} (not part of the latency)")
 }
 
 /// The maximum number of links of the critical path that are shown. The longest links are shown.

@@ -23,9 +23,14 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let mut clients: Vec<_> = report.clients.iter().collect();
     clients.sort_by_key(|one| Reverse(one.round_trips));
-    let who = match clients.as_slice() {
-        [one] => one.client.clone(),
-        all => format!("{} clients", all.len()),
+    let program = |one: &ClientRoundTrips| program(&one.client).to_owned();
+    let first = clients.first().map(|one| program(one));
+    let who = match (clients.as_slice(), first) {
+        ([one], _) => one.client.clone(),
+        (all, Some(name)) if all.iter().all(|one| program(one) == name) => {
+            format!("{name}, {} connections", all.len())
+        }
+        (all, _) => format!("{} clients", all.len()),
     };
     let by = |one: &ClientRoundTrips| format!("{} by {}", one.round_trips, one.client);
     let most = match clients.as_slice() {
@@ -277,14 +282,17 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out.push_str(&advice_on_names(&out, page));
     requests(report, &mut out, page);
     start_up_lines(report, &mut out, page);
-    let programs = report.clients.iter().map(|one| {
-        let program = one.client.rsplit_once(" (client ");
-        program.map_or(&*one.client, |(name, _)| name)
-    });
+    let programs = report.clients.iter().map(|one| program(&one.client));
     if let Some(advice) = without_others(&report.start_ups, programs) {
         out.push_str(&page.wrap_in(Style::Faint, &advice, 0));
     }
     out
+}
+
+/// Returns the name of a client's program.
+fn program(client: &str) -> &str {
+    let program = client.rsplit_once(" (client ");
+    program.map_or(client, |(name, _)| name)
 }
 
 /// Returns the part of the recording to which the forecast and the savings apply.
@@ -358,9 +366,16 @@ pub(crate) fn heading(report: &RoundTripsReport) -> String {
     });
     let [trips, left] = [total.round_trips, total.round_trips_after];
     let of = part(report);
+    let helpers = report.start_ups.iter();
+    let mut helpers = helpers.filter(|up| up.role == ClientRole::Helper);
+    let last = match helpers.any(|up| report.suggestions.iter().any(|one| one.client == up.client))
+    {
+        true => "; window managers and tools last",
+        false => "",
+    };
     format!(
         "Suggestions, with the time that each saves of {of} (with all of them {times}{trips} → \
-         {left} round trips):"
+         {left} round trips){last}:"
     )
 }
 
