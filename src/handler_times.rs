@@ -11,10 +11,8 @@ pub(crate) fn of_private(server: &mut PrivateServer) -> Option<HandlerTimes> {
 
 /// The handler times of a running server, if `x11prof server` started it.
 pub(crate) fn of_running(target: &Target) -> Option<HandlerTimes> {
-    target
-        .pid()
-        .and_then(HandlerTimes::of_server)
-        .and_then(or_report)
+    let timer = target.pid().and_then(HandlerTimes::of_server);
+    timer.and_then(or_report)
 }
 
 /// The timer; `None` after the reason was printed.

@@ -100,17 +100,31 @@ fn between(
     by(&probed(host, probing)?).ok_or_else(none)
 }
 
-/// Returns all saved parameter files, then the headers of the built-in files.
+/// Returns [`tables`] of the beginning of the run, without their names.
 pub(crate) fn known() -> &'static [ServerParameters] {
     static KNOWN: OnceLock<Vec<ServerParameters>> = OnceLock::new();
-    KNOWN.get_or_init(|| {
-        let kept = saved_parameters::all()
-            .into_iter()
-            .map(|(_, parameters)| parameters);
-        // The built-in files are valid: a test reads each.
-        let shipped = built_in().iter().filter_map(|file| file.beginning().ok());
-        kept.chain(shipped).collect()
-    })
+    KNOWN.get_or_init(|| tables().into_iter().map(|(_, table)| table).collect())
+}
+
+/// Returns all saved parameter files, then the headers of the built-in files, with their names for `--params`. A saved
+/// file of this machine replaces the built-in file of its name.
+pub(crate) fn tables() -> Vec<(String, ServerParameters)> {
+    let here = this_machine();
+    let mut all = Vec::new();
+    for (path, file) in saved_parameters::all() {
+        let name = match file.host.is_same_machine(&here) {
+            Some(true) => path.file_stem().unwrap_or_default().to_string_lossy(),
+            _ => path.to_string_lossy(),
+        };
+        all.push((name.into_owned(), file));
+    }
+    let replaced: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let shipped = built_in()
+        .iter()
+        .filter(|file| !replaced.iter().any(|name| name == file.name));
+    // The built-in files are valid: a test reads each.
+    all.extend(shipped.filter_map(|file| Some((file.name.to_owned(), file.beginning().ok()?))));
+    all
 }
 
 /// Reads the complete parameter file for an entry of [`known`].

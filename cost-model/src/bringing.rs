@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Host, Measured, Micros, Rescaled, ServerParameters, TransportCosts, differences};
+use crate::{
+    AttributeValue, Host, Measured, Micros, Point, RequestCosts, Rescaled, ServerParameters,
+    TransportCosts, differences,
+};
 
 impl Rescaled {
     /// The factor by which a cost in `there` is multiplied to get the cost in `here`. Both files must be from the same
@@ -78,6 +81,38 @@ impl Rescaled {
     }
 }
 
+/// Reduces quick and full calibrations to their common entries and sizes, if there are both. Interpolations over other
+/// sizes have other errors, which would count as differences between the servers.
+pub fn keep_common(tables: &mut [&mut ServerParameters]) {
+    let quick = tables.iter().filter(|table| table.method.is_quick());
+    if [0, tables.len()].contains(&quick.count()) {
+        return;
+    }
+    for at in 0..tables.len() {
+        let (before, rest) = tables.split_at_mut(at);
+        let Some((table, after)) = rest.split_first_mut() else {
+            continue;
+        };
+        for other in before.iter().chain(after.iter()) {
+            let others: BTreeMap<_, _> = other.requests.iter().map(entry).collect();
+            table.requests.retain_mut(|costs| {
+                let Some(points) = others.get(&entry(costs).0) else {
+                    return false;
+                };
+                let is_common = |size| points.iter().any(|point| point.size == size);
+                costs.points.retain(|point| is_common(point.size));
+                !costs.points.is_empty()
+            });
+        }
+    }
+}
+
+type Entry<'a> = (&'a str, &'a BTreeMap<String, AttributeValue>);
+
+fn entry(costs: &RequestCosts) -> (Entry<'_>, &[Point]) {
+    ((&costs.name, &costs.attributes), &costs.points)
+}
+
 impl ServerParameters {
     /// Returns the parameters rescaled by the factor `by` to the machine `host`. Their spreads grow by the spread of
     /// the factor.
@@ -129,6 +164,7 @@ fn ratios(
 
 #[cfg(test)]
 mod tests {
+    use super::keep_common;
     use crate::{Clock, Host, Micros, Rescaled, ServerParameters, built_in};
 
     fn shipped() -> ServerParameters {
@@ -196,5 +232,35 @@ mod tests {
         let point = file.brought(by(&[1.2, 2.0, 2.8]), host("Slow")).requests[0].points[0];
         assert_eq!(point.cpu_us, Some(Micros(8.0)));
         assert!((point.spread.unwrap() - 0.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn quick_and_full_calibrations_keep_common_points() {
+        let table = |notes: &str, entries: &str| {
+            let text = format!(
+                "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nnotes = \"{notes}\"\n{entries}"
+            );
+            ServerParameters::from_toml(&text).unwrap()
+        };
+        let entry = |name: &str, sizes: &[u32]| {
+            let points: Vec<String> = sizes
+                .iter()
+                .map(|size| format!("{{ size = {size}, cpu_us = 1 }}"))
+                .collect();
+            format!(
+                "[[request]]\nname = \"{name}\"\npoints = [{}]\n",
+                points.join(", ")
+            )
+        };
+        let both = entry("A", &[1, 10, 100]) + &entry("B", &[1]);
+        let mut full = table("whole plan", &both);
+        let mut quick = table("quick plan", &entry("A", &[10, 50, 100]));
+        keep_common(&mut [&mut full, &mut quick]);
+        let common = entry("A", &[10, 100]);
+        assert_eq!(full, table("whole plan", &common));
+        assert_eq!(quick, table("quick plan", &common));
+        let (mut one, mut other) = (table("whole plan", &both), table("whole plan", &common));
+        keep_common(&mut [&mut one, &mut other]);
+        assert_eq!(one, table("whole plan", &both));
     }
 }

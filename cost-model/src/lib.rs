@@ -30,6 +30,7 @@ mod validation;
 mod writing;
 
 pub use after_sleep::SleepCosts;
+pub use bringing::keep_common;
 pub use built_in::{BuiltIn, built_in};
 pub use cost::{Clock, Cost, Micros};
 pub use description::DescriptionError;

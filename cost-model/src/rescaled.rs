@@ -25,12 +25,12 @@ impl Rescaled {
     }
 }
 
-/// The factors as text: `at 1.28 (0.88 to 1.47) times their cost`.
+/// The factors as text: `by 1.28 (0.88 to 1.47)`.
 impl std::fmt::Display for Rescaled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Rescaled {
             times, low, high, ..
         } = self;
-        write!(f, "at {times:.2} ({low:.2} to {high:.2}) times their cost")
+        write!(f, "by {times:.2} ({low:.2} to {high:.2})")
     }
 }

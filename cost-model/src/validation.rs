@@ -51,6 +51,18 @@ pub(crate) fn validate(parameters: &ServerParameters) -> Result<(), Flaw> {
             message: "brought: a factor is a number above 0".into(),
         });
     }
+    if parameters
+        .host
+        .step_ns
+        .is_some_and(|step| !(step > 0.0 && is_amount(step)))
+    {
+        return Err(Flaw {
+            request: None,
+            point: None,
+            entry: "host".into(),
+            message: "step_ns is a number above 0".into(),
+        });
+    }
     if let Some(transport) = &parameters.transport {
         validate_transport(transport).map_err(|message| Flaw {
             request: None,

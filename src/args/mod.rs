@@ -380,15 +380,17 @@ pub(crate) struct Record {
 #[derive(Debug, Args)]
 pub(crate) struct Measure {
     /// The display server to calibrate [default: $DISPLAY]
+    ///
+    /// Takes 2 to 3 minutes, in which the server runs on one processor.
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Start a private headless server of this kind for the calibration
+    /// Calibrate a private headless server of this kind: xvfb, xvfb-8, xvnc, xephyr, xorg-dummy, xwayland
     #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
     pub(crate) server: Option<ServerKind>,
     /// The cost table to write [default: a file that `report` finds]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Measure fewer sizes, with fewer repetitions: about 8 s on a private Xvfb, 20 s on a running display
+    /// Measure fewer sizes, with fewer repetitions: about 8 s on a private Xvfb, 15 s on a running display
     #[arg(long)]
     pub(crate) quick: bool,
     /// Measure only this request (may be repeated)

@@ -4,11 +4,12 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use x11prof_cost_model::ServerParameters;
+use x11prof_cost_model::{ServerParameters, best_match};
 use x11prof_xmeasure::Target;
 
 use crate::args::Measure;
 use crate::error::{CommandError, Outcome};
+use crate::machine;
 use crate::output::{emit_shared_text, try_out};
 use crate::saved_parameters;
 
@@ -73,7 +74,18 @@ impl Destination {
         say!("{entries} entries of {} in {path}", parameters.server.name);
         match self.is_kept {
             true => {
-                say!("`x11prof report TRACE` uses it for recordings of this server")
+                let tables = machine::tables();
+                let tables = tables.iter().map(|(_, table)| table);
+                let best = best_match(tables, &parameters.server, &parameters.host);
+                let other = best.map(|best| &best.parameters.server.name);
+                match other.filter(|name| **name != parameters.server.name) {
+                    None => say!("`x11prof report TRACE` uses it for recordings of this server"),
+                    Some(other) => say!(
+                        "`x11prof report TRACE` uses {other} for recordings of this server, because it has handler \
+                         times; --params {} selects this table",
+                        parameters.server.name
+                    ),
+                }
             }
             false => say!("next: x11prof report TRACE --params {path}"),
         }

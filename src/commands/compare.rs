@@ -5,7 +5,7 @@ use std::path::Path;
 use x11prof_analyzer::{
     Comparison, Forecasts, NetworkModel, Profile, ProfileReport, Scales, TraceSummary,
 };
-use x11prof_cost_model::{Network, Rescaled};
+use x11prof_cost_model::{Network, Rescaled, keep_common};
 use x11prof_views::comparison as views;
 
 use crate::args::Compare;
@@ -46,10 +46,17 @@ pub(crate) fn comparison(arguments: &Compare) -> Result<Comparison, CommandError
         .iter()
         .any(|costs| costs.parameters.transport.is_some());
     // The recorded server's measured times are extrapolated to servers whose costs are CPU times.
-    let here = match carries {
+    let mut here = match carries {
         true => input::recorded_costs(path, arguments.no_rescale)?,
         false => None,
     };
+    let mut all: Vec<&mut CostsForRecording> = tables.iter_mut().chain(here.as_mut()).collect();
+    keep_common(
+        &mut all
+            .iter_mut()
+            .map(|costs| &mut costs.parameters)
+            .collect::<Vec<_>>(),
+    );
     if !arguments.no_rescale {
         rescale(here.as_ref(), &mut tables);
     }
@@ -162,10 +169,10 @@ fn rescale(recorded: Option<&CostsForRecording>, tables: &mut [CostsForRecording
         };
         if by.times.ln().abs() > SAME_CODE.ln() {
             say!(
-                "{} was calibrated under other conditions than {}; rescaled {by}, from the requests that both \
-                 servers handle by the same code",
-                table.parameters.server.name,
-                reference.server.name
+                "the machine had different speeds when {name} and {} were calibrated: the costs of {name} are \
+                 multiplied {by}, the ratio of requests that both servers handle by the same code",
+                reference.server.name,
+                name = table.parameters.server.name
             );
             let host = table.parameters.host.clone();
             table.parameters = std::mem::take(&mut table.parameters).brought(by, host);

@@ -45,6 +45,10 @@ pub(crate) fn run(arguments: &Measure) -> Outcome {
         Some(server) => handler_times::of_private(server),
         None => handler_times::of_running(&target),
     };
+    if server.is_none() && handlers.is_none() {
+        let takes = if plan.quick { "15 s" } else { "2 to 3 minutes" };
+        say!("the server does not time its requests, so loops of requests are timed ({takes})");
+    }
     let bar = bar();
     let measured = measure(&target, &plan, handlers, &mut |progress| {
         show(&bar, &progress)

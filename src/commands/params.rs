@@ -4,7 +4,7 @@ use std::path::Path;
 
 use x11prof_cost_model::{
     Caveat, CostSource, CostTable, Difference, OperationCost, ServerParameters, Substitutions,
-    best_match, built_in, differences, review,
+    best_match, differences, review,
 };
 use x11prof_session::Operation;
 use x11prof_views::{plain, plain_lines};
@@ -15,8 +15,8 @@ use super::operation::{operation, warn_of_ignored};
 use crate::args::Params;
 use crate::error::{CommandError, Outcome};
 use crate::input;
+use crate::machine;
 use crate::output::{emit_shared_text, emit_text, refuse_input};
-use crate::saved_parameters;
 use crate::text_file::text;
 
 /// Runs the subcommand.
@@ -58,23 +58,7 @@ pub(crate) fn run(arguments: &Params) -> Outcome {
 /// Prints a line for each file, and marks the file that reports on this machine use.
 fn list() -> Outcome {
     let here = this_machine();
-    let mut files = Vec::new();
-    for (path, file) in saved_parameters::all() {
-        let name = match file.host.is_same_machine(&here) {
-            Some(true) => path.file_stem().unwrap_or_default().to_string_lossy(),
-            _ => path.to_string_lossy(),
-        };
-        files.push((name.into_owned(), file));
-    }
-    for shipped in built_in() {
-        let file = shipped.beginning().map_err(|error| {
-            CommandError::failed(format_args!(
-                "built-in parameters {}: {error}",
-                shipped.name
-            ))
-        })?;
-        files.push((shipped.name.to_owned(), file));
-    }
+    let files = machine::tables();
     let row = |[name, server, machine, date, method, used]: [&str; 6]| {
         format!("{name:<16} {server:<24} {machine:<22} {date:<10} {method:<16} {used}\n")
     };

@@ -7,7 +7,7 @@ use x11prof_analyzer::{
     Forecasts, GrabReport, NetworkModel, Profile, ProfileReport, ResourceReport, Resources,
     Running, Scales, Stalls, StallsReport, TimeSource, TraceSummary, WarningKind,
 };
-use x11prof_cost_model::Network;
+use x11prof_cost_model::{Network, keep_common};
 use x11prof_trace::ConnectionId;
 use x11prof_views::episodes::slowest_action;
 use x11prof_views::html::{Code, Sweep};
@@ -39,11 +39,22 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     let (span, start_up) = arguments.span.find_start_up(path, client)?;
     let as_measured = arguments.no_rescale;
     let substitutions = input::substitutions(arguments.substitutions.as_deref())?;
-    let costs = match arguments.params.first() {
+    let mut costs = match arguments.params.first() {
         Some(name) => input::named_costs(name, path, as_measured)?,
         None => input::matching_costs(path, as_measured)?,
     };
     let choice = || ClientChoice::new(arguments.client.as_deref());
+    // Measured times of the recorded server are extrapolated to the named server.
+    let carries = arguments.time_source == TimeSourceChoice::Auto
+        && !arguments.params.is_empty()
+        && costs.parameters.transport.is_some();
+    let mut here = match carries {
+        true => input::recorded_costs(path, as_measured)?,
+        false => None,
+    };
+    if let Some(here) = &mut here {
+        keep_common(&mut [&mut costs.parameters, &mut here.parameters]);
+    }
     let mut profile = Profile::new(&costs.parameters, &substitutions)
         .scaled(Scales::new(arguments.scale.iter().cloned()))
         .on(arguments.time_source.wanted())
@@ -57,15 +68,8 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     };
     let by_code = arguments.by.by().filter(|by| by.is_of_code());
     let mut callers = (is_html || by_code.is_some()).then(Callers::default);
-    // Measured times of the recorded server are extrapolated to the named server.
-    let carries = arguments.time_source == TimeSourceChoice::Auto
-        && !arguments.params.is_empty()
-        && costs.parameters.transport.is_some();
-    let mut here = match carries {
-        true => input::recorded_costs(path, as_measured)?,
-        false => None,
-    }
-    .map(|costs| Profile::new(&costs.parameters, &substitutions).of_clients(choice()));
+    let mut here =
+        here.map(|costs| Profile::new(&costs.parameters, &substitutions).of_clients(choice()));
     let mut summary = TraceSummary::default();
     let mut functions = FunctionNames::default();
     let wanted =

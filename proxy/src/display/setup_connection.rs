@@ -203,7 +203,10 @@ impl SetupConnection {
     }
 
     fn silent(&self) -> String {
-        format!("it was silent for {} s", self.patience.as_secs())
+        format!(
+            "it was silent for {} s; a client that has grabbed the server makes it silent, too",
+            self.patience.as_secs()
+        )
     }
 }
 

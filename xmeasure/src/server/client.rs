@@ -67,6 +67,15 @@ impl Client {
             .ok_or_else(|| MeasureError::Protocol {
                 what: "has no screen".into(),
             })?;
+        let (width, height) = (screen.width_in_pixels, screen.height_in_pixels);
+        if width.min(height) < SIDE {
+            return Err(MeasureError::Protocol {
+                what: format!(
+                    "has a screen of {width}×{height} pixels, which would clip the drawing; a calibration needs \
+                     {SIDE}×{SIDE}"
+                ),
+            });
+        }
         let mut client = Client {
             raw,
             tracker,
