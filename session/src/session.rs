@@ -117,7 +117,7 @@ impl Session {
         self.state.closed(client);
     }
 
-    /// The changes of resources by the last message, or by the end of the last connection.
+    /// The resources that changed when the latest message was handled, or when a connection ended after that message.
     pub fn resource_changes(&self) -> &[ResourceChange] {
         self.state.inventory.changes()
     }

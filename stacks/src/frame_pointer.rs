@@ -54,9 +54,8 @@ impl Tables {
         None
     }
 
-    /// The distance in bytes from the stack pointer up to the address in RBP, at the call at `address` of the file.
-    /// `None` if the distance is unknown. `code` returns the bytes of the file's code at an address, given the number
-    /// of bytes.
+    /// The distance in bytes from the stack pointer up to the address in RBP, while the call at `address` runs (an
+    /// address in the file); `None` if unknown. `code(address, length)` returns that many bytes of the file's code.
     pub(crate) fn below(
         &self,
         address: u64,

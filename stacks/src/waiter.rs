@@ -86,8 +86,8 @@ enum Descriptor {
     Number(u64),
     /// The number of the descriptor is stored at this address (poll(2), `struct pollfd`).
     At(u64),
-    /// The descriptor set at the second value, an address, contains only one descriptor, whose number is the first
-    /// value minus 1 (select(2)).
+    /// The thread waits in select(2) for one descriptor: the first value minus 1. The second value is the address of the
+    /// descriptor set, which must contain only this descriptor.
     Last(u64, u64),
     /// The thread waits for another thread instead of a descriptor (futex(2)).
     OfAnother,

@@ -123,7 +123,8 @@ impl EmulatedNetwork {
         self.jitter_ns.saturating_add(lost).saturating_add(gap)
     }
 
-    /// Parses the times of a varying link: a file of mahimahi's mm-link, with one time in milliseconds on each line.
+    /// Parses a file of mahimahi's mm-link, which describes a link of varying speed: each line is a time, in milliseconds
+    /// from the start, at which the link transmits 1,500 bytes.
     ///
     /// # Errors
     /// Returns the reason as a sentence without a period.

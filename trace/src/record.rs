@@ -384,7 +384,7 @@ pub enum Control {
     },
     /// The state of the server from before the trace.
     Existing(Existing),
-    /// The trace contains a connection from this record on, without its beginning.
+    /// A connection that was open before its recording began. The trace contains its messages from this record on.
     Joined(Joined),
     /// The trace is a copy without typed or displayed text.
     Scrubbed {},
@@ -486,7 +486,7 @@ pub struct Link {
     /// server or unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relay: Option<String>,
-    /// The time from connecting to the server's setup reply, in nanoseconds; `None` if not measured.
+    /// The time between opening the connection and receiving the setup reply, in nanoseconds; `None` if not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub setup_ns: Option<u64>,
     /// The kernel's shortest round trip of the TCP connection to the display, or of the ssh connection that forwards it,

@@ -306,8 +306,9 @@ fn without_line(one: &FunctionReport) -> FunctionReport {
     }
 }
 
-/// Returns the first function of a call stack and its next named callers, at most `most` names. For an interpreted
-/// program, returns the first function if it has a name, and then the functions of the interpreted code.
+/// Returns at most `most` names: the innermost function of a call stack (its address if it has no name), then its nearest
+/// named callers. For an interpreted program, these are the innermost function, if it has a name, and then the functions
+/// of the interpreted code.
 fn chain_names(functions: &[FunctionReport], most: usize) -> Vec<String> {
     let own = interpreted(functions);
     let own_at = functions.iter().position(|one| Some(one) == own);

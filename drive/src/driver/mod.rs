@@ -34,12 +34,12 @@ pub struct Driven {
 }
 
 /// Starts the program unless it already runs, sends it the actions of the session, and ends it if the driver started
-/// it. Calls `mark` immediately before each input with its number, from 1, and its action; and with `None` after the
-/// effects of the last input.
+/// it. Immediately before each input, calls `mark` with the number of the input (the first is 1) and its action. When the
+/// effects of the last input have ended, calls `mark` with `None`.
 ///
 /// # Errors
-/// Fails if the display cannot be driven, or if the program cannot be started. If the session stops early, the reason
-/// is in the result.
+/// Fails if the display cannot be driven, or if the program cannot be started. A session that stops early is no error:
+/// the returned value contains the reason.
 pub fn drive(
     session: &Session,
     config: &DriveConfig,

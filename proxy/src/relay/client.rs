@@ -428,7 +428,7 @@ struct Arrival {
     /// The time at which it was accepted.
     time: Timestamp,
     transport: Transport,
-    /// The process at its other end, if known.
+    /// The id of the client's process; `None` if unknown.
     pid: Option<u32>,
     /// True if that process is of the recorder's user.
     same_user: bool,

@@ -211,7 +211,8 @@ impl<C> Registered<'_, C> {
 }
 
 impl Ready {
-    /// Waits until a socket is ready. `is_blocked` returns true if a receiver is busy, so that polling would not help.
+    /// Waits until a socket is ready. Before the thread sleeps, it may check the sockets repeatedly for a moment, but not
+    /// if `is_blocked` returns true: a receiver accepts no more bytes.
     fn wait(&mut self, is_blocked: impl FnOnce() -> bool) {
         if self.pays {
             self.look();

@@ -135,8 +135,8 @@ impl Area {
         self.intersection(other) == other
     }
 
-    /// Returns the rectangle enlarged by `by` pixels on each side. The centre line of every line of width 2 × `by` that
-    /// touches the original rectangle passes through the enlarged rectangle.
+    /// Returns the rectangle enlarged by `by` pixels on each side, which allows for the width of lines: if a line of
+    /// width 2 × `by` touches the original rectangle, its centre line passes through the enlarged one.
     pub(crate) fn grown(self, by: i32) -> Area {
         Area {
             left: self.left.saturating_sub(by),

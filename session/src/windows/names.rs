@@ -49,7 +49,7 @@ impl WindowNames {
     }
 }
 
-/// True if the property with this name is a name of the window.
+/// True if the property called `property` holds the title or the class of its window.
 pub(crate) fn is_name(property: &str) -> bool {
     matches!(property, "WM_CLASS" | "WM_NAME" | "_NET_WM_NAME")
 }

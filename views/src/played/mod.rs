@@ -67,7 +67,8 @@ pub fn text(report: &PlaysReport, page: &Page) -> String {
     text
 }
 
-/// The keys of each run as text: the distribution of their latencies, with the components of the latencies.
+/// Returns the text on the key presses of each play: the distribution of their latencies, and the components of these
+/// latencies.
 pub fn keys(report: &PlaysReport, page: &Page) -> String {
     let mut text = String::new();
     for run in &report.plays {

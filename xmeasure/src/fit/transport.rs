@@ -105,8 +105,8 @@ impl Figures {
     }
 }
 
-/// The loads of long requests and of long replies with the lowest cost per byte. The centre of all passes determines
-/// the loads, because the minimum of a single pass would select noise.
+/// The load of long requests with the lowest cost per byte, and that of long replies. The cost of a load is the centre
+/// (see [`estimate`]) of its costs in all passes: the minimum of a single pass may be an outlier.
 #[derive(Debug, Clone, Copy)]
 struct Cheapest<'a> {
     read: &'a Longer<Job>,

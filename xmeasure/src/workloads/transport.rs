@@ -65,7 +65,7 @@ impl<T> TransportLoads<T> {
         }
     }
 
-    /// The values of all loads, for changes.
+    /// Mutable references to the values of all loads.
     pub(crate) fn all_mut(&mut self) -> Vec<&mut T> {
         let long = self
             .long_no_operations

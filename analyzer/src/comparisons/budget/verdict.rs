@@ -2,7 +2,7 @@
 
 use super::{Budget, BudgetCounts};
 use crate::forecast::ForecastReport;
-use crate::pipeline::start_up::StartUpReport;
+use crate::pipeline::start_up::{ClientRole, StartUpReport};
 use crate::resources::report::ResourceReport;
 use crate::roundtrips::report::RoundTripsReport;
 
@@ -95,7 +95,11 @@ impl BudgetVerdict {
             Found::Figure,
         );
         line("total.server_ms".to_owned(), total.server_ms, server);
-        let starts = &round_trips.start_ups;
+        // The life of an input injector would count as its start-up.
+        let counts_all = budget.client.is_some();
+        let is_wanted = |one: &&StartUpReport| counts_all || one.role != ClientRole::Helper;
+        let starts = round_trips.start_ups.iter().filter(is_wanted);
+        let starts: Vec<StartUpReport> = starts.cloned().collect();
         let sum = |of: fn(&StartUpReport) -> u64| starts.iter().map(of).sum::<u64>();
         let figures = [
             ("requests", start_up.requests, sum(|one| one.requests)),
@@ -131,7 +135,7 @@ impl BudgetVerdict {
             "start_up.network_ms".to_owned(),
             start_up.network_ms,
             // A program that ends before its first frame keeps no limit of start-up.
-            match latency(starts) {
+            match latency(&starts) {
                 Found::Figure(_) => added(network),
                 none => none,
             },
@@ -139,7 +143,7 @@ impl BudgetVerdict {
         line(
             "start_up.latency_ms".to_owned(),
             start_up.latency_ms,
-            latency(starts),
+            latency(&starts),
         );
         for (name, limit) in &budget.requests {
             let of_name = counts
