@@ -107,7 +107,6 @@ fn done(arguments: Arguments) -> Outcome {
         Command::Completions { shell } => commands::manual::completions(shell),
         Command::Man => commands::manual::man(),
         Command::Scrub(arguments) => commands::scrub::run(&arguments),
-        Command::Audit(arguments) => commands::audit::run(&arguments),
         Command::Recover(arguments) => commands::recover::run(&arguments),
     }
 }

@@ -148,7 +148,7 @@ impl From<CommandError> for Emit {
     }
 }
 
-/// Writes all formats of the report `value` as one JSON object, for `audit`. `others` are the formats other than JSON.
+/// Writes all formats of the report `value` as one JSON object, for the crate `audit`. `others` are the formats other than JSON.
 pub(crate) fn emit_all<const N: usize>(
     to: Option<&Path>,
     value: &impl serde::Serialize,

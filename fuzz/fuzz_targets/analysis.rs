@@ -9,12 +9,12 @@ use x11prof_analyzer::{
     ProfileReport, ResourceReport, Resources, Stalls, StallsReport, Statistics, StatisticsReport,
     TraceSummary,
 };
+use x11prof_audit::{Pages, audit};
 use x11prof_cost_model::{Network, ServerParameters, Substitutions, built_in};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, ExtensionOpcodes, Opened, Record, Server,
     Switch, SwitchKind, Timestamp,
 };
-use x11prof_views::audit::{Pages, audit};
 
 /// The synthetic server and its client.
 const SERVER_PID: u32 = 10;

@@ -1,7 +1,6 @@
 //! The command line, parsed by clap. The commands convert the arguments into plain values.
 
 mod analyses;
-mod audit;
 mod check;
 mod diverge;
 mod issues;
@@ -25,7 +24,6 @@ use crate::error::CommandError;
 use crate::ring::Condition;
 use crate::say::say_error;
 pub(crate) use analyses::{Compare, Diff, Dump, Episodes, Export, Link, Report, Stats};
-pub(crate) use audit::Audit;
 pub(crate) use check::Check;
 pub(crate) use diverge::Diverge;
 pub(crate) use issues::{Issues, IssuesFormat, Sql, SqlFormat};
@@ -229,9 +227,6 @@ pub(crate) enum Command {
     /// List, show, compare, import and export cost tables
     #[command(subcommand)]
     Params(Params),
-    /// Check that all reports on a recording agree (attach the output to bug reports)
-    #[command(hide = true)]
-    Audit(Audit),
     /// Complete a recording whose recorder was killed
     Recover(Recover),
     /// Copy a recording without text, keys and images

@@ -45,7 +45,7 @@ pub(crate) enum TableFormat {
     Json,
     /// CSV: the main table
     Csv,
-    /// All formats in one JSON document, for `audit`
+    /// All formats in one JSON document, for the crate `audit`
     #[value(hide = true)]
     All,
 }
@@ -72,7 +72,7 @@ pub(crate) enum EpisodesFormat {
     Csv,
     /// With --events: your own events as XML, in the format of Reiss
     Xml,
-    /// All formats in one JSON document, for `audit`
+    /// All formats in one JSON document, for the crate `audit`
     #[value(hide = true)]
     All,
 }
@@ -88,7 +88,7 @@ pub(crate) enum ReportFormat {
     Csv,
     /// One HTML page, with episodes, statistics and resources
     Html,
-    /// All formats except HTML in one JSON document, for `audit`
+    /// All formats except HTML in one JSON document, for the crate `audit`
     #[value(hide = true)]
     All,
 }

@@ -1,6 +1,5 @@
 //! The commands, one file for each. A command converts its arguments into results.
 
-pub(crate) mod audit;
 mod calibration;
 pub(crate) mod check;
 pub(crate) mod compare;

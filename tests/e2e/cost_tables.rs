@@ -196,7 +196,7 @@ fn rescaling_removes_machine_speed_differences() {
     let text = run(&place, &["report", "--all", &trace, "--params", slow]).succeeded();
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("Cost table rescaled from 2 times as slow: at"),
+        text.contains("Cost table rescaled from 2 times as slow: by"),
         "{text}"
     );
 }

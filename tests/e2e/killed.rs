@@ -153,13 +153,12 @@ fn every_report_warns_once_about_a_truncated_recording() {
     });
     recording.signal(Signal::KILL);
     place.ok(["recover", "trace.mcap", "-o", "whole.mcap"]);
-    let pages: [&[&str]; 9] = [
+    let pages: [&[&str]; 8] = [
         &["episodes"],
         &["network"],
         &["stats"],
         &["dump"],
         &["issues"],
-        &["audit"],
         &["export", "--to", "pcapng", "-o", "capture"],
         &["export", "--to", "pprof", "-o", "profile"],
         &["export", "--to", "parquet", "-o", "tables"],

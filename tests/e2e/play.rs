@@ -200,7 +200,7 @@ fn blocked_session_stops_with_a_one_line_error() {
             "stopped before action 1 (click 1 3000 3000): the root window is there",
         ),
         (
-            "type \"exit\\n\"\nkey a\n",
+            "type \"exit\\n\"\nwindow \"Gimp\"\nkey a\n",
             "the program ended after action 5 (type \"\\n\")",
         ),
     ] {

@@ -3,7 +3,6 @@
 //! The crate opens no file and never prints. Its functions receive results, and return text or write it to a writer of
 //! the caller. `units` formats numbers, times and sizes; `table` lays out tables.
 
-pub mod audit;
 pub mod budget;
 pub mod callers;
 pub mod clients_now;

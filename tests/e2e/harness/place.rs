@@ -74,6 +74,18 @@ impl Place {
         self.run(arguments).succeeded()
     }
 
+    /// Compares all reports on a recording with each other.
+    pub(crate) fn audit(&self, trace: impl AsRef<Path>) -> x11prof_audit::Audit {
+        let x11prof = || self.x11prof([""; 0]);
+        x11prof_audit::recording(&x11prof, trace.as_ref(), None).expect("reports")
+    }
+
+    /// Asserts that no report on a recording contradicts another one.
+    pub(crate) fn passes_audit(&self, trace: &str) {
+        let found = self.audit(trace);
+        assert!(found.violations.is_empty() && found.made() > 0, "{found}");
+    }
+
     /// Runs x11prof and parses the JSON that it prints.
     pub(crate) fn json<S: AsRef<OsStr>>(
         &self,

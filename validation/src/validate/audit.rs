@@ -293,21 +293,23 @@ fn cut_off(trace: &Path, hundredths: usize) -> Result<Recorded, String> {
 
 /// The number of passed checks; otherwise the failures, or the reason why the audit could not run.
 fn audit(recorded: &Recorded) -> Result<String, String> {
-    let mut audit = Command::new(program());
-    audit.arg("audit").arg(&recorded.trace);
-    if let Some(live) = &recorded.live {
-        audit.arg("--live").arg(live);
-    }
-    let output = audit.output().map_err(reported)?;
-    let said = String::from_utf8_lossy(&output.stdout);
+    let trace = recorded.trace.display();
+    let live = recorded
+        .live
+        .as_ref()
+        .map(fs::read_to_string)
+        .transpose()
+        .map_err(reported)?;
+    let found = x11prof_audit::recording(
+        &|| Command::new(program()),
+        &recorded.trace,
+        live.as_deref(),
+    )?;
+    let said = found.to_string();
     let lines = said.lines().filter(|line| !line.starts_with("not in this"));
     let said = lines.collect::<Vec<_>>().join("; ");
-    match output.status.success() {
+    match found.violations.is_empty() {
         true => Ok(said),
-        false => Err(format!(
-            "{}: {said} {}",
-            recorded.trace.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
-        )),
+        false => Err(format!("{trace}: {said}")),
     }
 }

@@ -15,8 +15,9 @@ use std::path::Path;
 use sources::Crate;
 
 /// The crates with their layers. A crate imports only lower layers. Task runners import no product crate.
-const CRATES: [(&str, &str, u8); 16] = [
+const CRATES: [(&str, &str, u8); 17] = [
     ("xtask", "xtask", 0),
+    ("audit", "x11prof_audit", 0),
     ("protocol", "x11prof_protocol", 1),
     ("trace", "x11prof_trace", 1),
     ("stacks", "x11prof_stacks", 1),

@@ -1,16 +1,11 @@
-//! `x11prof audit`: compares the figures of all reports on a recording with each other.
+//! Runs x11prof to get all reports on a recording, and compares their figures with each other.
 
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 
-use x11prof_views::audit::{Pages, audit};
-
-use crate::args::Audit;
-use crate::error::{CommandError, Outcome};
-use crate::output::emit_text;
-use crate::text_file::text;
+use crate::{Audit, Pages, audit};
 
 /// The reports to compare: the report's name, its format, and x11prof's arguments. The format `all` is several
 /// formats in one document. `CUT` is replaced by the middle of the recording and `LENGTH` by its length, both in
@@ -63,19 +58,22 @@ const EVENTS: &str = "format = 1\n\
                       [[event]]\nname = \"Key\"\ntype = \"input\"\nstart = { event = \"KeyPress\" }\n\
                       [[event]]\nname = \"Shown\"\ntype = \"window\"\nnested = true\nstart = { request = \"MapWindow\" }\n";
 
-/// Produces all reports of the recording and prints figures that contradict each other. The exit status is 1 if there
-/// are contradictions.
-pub(crate) fn run(arguments: &Audit) -> Outcome {
-    let path = &arguments.trace;
+/// Compares all reports on the recording at `path`, and the profile `live` that `record --live` printed on SIGUSR1 after
+/// the programs ended. `x11prof` returns a command that runs x11prof, without arguments.
+///
+/// # Errors
+/// Fails if a report fails.
+pub fn recording(
+    x11prof: &(dyn Fn() -> Command + Sync),
+    path: &Path,
+    live: Option<&str>,
+) -> Result<Audit, String> {
     let mut pages = Pages::default();
     let (first, rest) = PAGES.split_at(1);
-    add(&mut pages, path, first, 0.0)?;
+    add(&mut pages, x11prof, path, first, 0.0)?;
     if pages.figure("report:total.count") == Some(0.0) {
-        emit_text(
-            None,
-            "no request was recorded: there is nothing to compare\n",
-        )?;
-        return Ok(ExitCode::SUCCESS);
+        // There is nothing to compare.
+        return Ok(Audit::default());
     }
     let half = pages.figure("report:trace.duration_ms").unwrap_or_default() / 2e3;
     // If the recording contains an emulated network, a second network must not be added. Collapsed stacks round times
@@ -86,33 +84,26 @@ pub(crate) fn run(arguments: &Audit) -> Outcome {
     let rest: Vec<_> = rest
         .filter(|(name, ..)| !(emulated && *name == "episodes-net" || short && *name == "stacks"))
         .collect();
-    add(&mut pages, path, &rest, half)?;
-    if let Some(live) = &arguments.live {
-        let text = text(live, "report")?;
-        pages
-            .add("live", "text", &text)
-            .map_err(CommandError::failed)?;
+    add(&mut pages, x11prof, path, &rest, half)?;
+    if let Some(live) = live {
+        pages.add("live", "text", live)?;
     }
-    let audit = audit(&pages);
-    emit_text(None, &audit.to_string())?;
-    Ok(match audit.violations.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
-    })
+    Ok(audit(&pages))
 }
 
 /// Produces the `wanted` reports of the recording at `path`, two at a time, and adds them to `pages`. `cut` is the
 /// middle of the recording, in seconds.
 fn add(
     pages: &mut Pages,
+    x11prof: &(dyn Fn() -> Command + Sync),
     path: &Path,
     wanted: &[(&str, &str, &str)],
     cut: f64,
-) -> Result<(), CommandError> {
+) -> Result<(), String> {
     for pair in wanted.chunks(2) {
         let made: Vec<_> = thread::scope(|scope| {
             let begin = |(_, _, words)| {
-                let made = move || page(path, words, cut);
+                let made = move || page(x11prof, path, words, cut);
                 // If no thread can be started, this thread produces the report.
                 thread::Builder::new()
                     .spawn_scoped(scope, made)
@@ -126,7 +117,7 @@ fn add(
             begun.into_iter().map(end).collect()
         });
         for ((name, format, words), made) in pair.iter().zip(made) {
-            let failed = |why: &str| CommandError::failed(format_args!("{words}: {why}"));
+            let failed = |why: &str| format!("{words}: {why}");
             let text = made.map_err(|_| failed("it panicked"))??;
             let plain = |text: &str| without_name(text, path);
             let added = match *format {
@@ -151,12 +142,16 @@ fn without_name(page: &str, path: &Path) -> String {
     }
 }
 
-/// Runs x11prof with the arguments `words` on the recording at `path`, and returns the output that a user would see.
+/// Runs the command of `x11prof` with the arguments `words` on the recording at `path`, and returns the output that a user would see.
 /// `cut` is the middle of the recording, in seconds.
-fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
+fn page(
+    x11prof: &(dyn Fn() -> Command + Sync),
+    path: &Path,
+    words: &str,
+    cut: f64,
+) -> Result<String, String> {
     let asked = words;
-    let failed = |why: &str| CommandError::file(path, format_args!("{asked}: {why}"));
-    let program = std::env::current_exe().map_err(|error| failed(&error.to_string()))?;
+    let failed = |why: &str| format!("{}: {asked}: {why}", path.display());
     let length = f64::max(0.1, 2.0 * cut).to_string();
     let cut = cut.to_string();
     let mut words = words.split(' ').map(|word| match word {
@@ -164,7 +159,7 @@ fn page(path: &Path, words: &str, cut: f64) -> Result<String, CommandError> {
         "LENGTH" => length.as_str(),
         word => word,
     });
-    let mut command = Command::new(program);
+    let mut command = x11prof();
     command
         .args(words.next())
         .arg(path)

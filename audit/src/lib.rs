@@ -1,11 +1,15 @@
 //! Checks that all outputs for a recording are consistent: parts agree with their totals, and the figures of one output
-//! agree with the figures of another. `checks.txt` is the list of checks.
+//! agree with the figures of another. `checks.txt` is the list of checks. This is a self-test of x11prof; users do not
+//! run it, and it does not know which of two figures is right.
+//!
+//! [`Pages`] are the outputs, and [`Audit`] is the result of the checks. [`recording`] runs x11prof to get the outputs.
 
 mod check;
 mod figure;
 mod messages;
 mod outcome;
 mod pages;
+mod recording;
 mod said;
 mod walk;
 
@@ -13,6 +17,7 @@ use check::{CHECKS, Check};
 pub use outcome::{Audit, Violation};
 use pages::Page;
 pub use pages::Pages;
+pub use recording::recording;
 
 /// Runs all checks on the outputs for a recording.
 #[must_use]

@@ -32,7 +32,8 @@ impl fmt::Display for Violation {
 
 impl Audit {
     /// The number of comparisons so far.
-    pub(super) fn made(&self) -> usize {
+    #[must_use]
+    pub fn made(&self) -> usize {
         self.held + self.violations.len()
     }
 
