@@ -141,10 +141,8 @@ impl NamedCallers {
         });
     }
 
-    /// Adds the call sites of waits and of CPU time to the `episodes` of a trace. `first` is the time of the trace's
-    /// first record.
-    pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport], first: Timestamp) {
-        let nanos = |ms: f64| first.as_nanos().saturating_add((ms * 1e6).max(0.0) as u64);
+    /// Adds the call sites of waits and of CPU time to the `episodes` of a trace.
+    pub(crate) fn name_in(&self, episodes: &mut [EpisodeReport]) {
         let places = self.run_names();
         let lines = match self.blocked.is_empty() {
             true => StackNames::default(),
@@ -152,7 +150,7 @@ impl NamedCallers {
         };
         self.names.named(|name| {
             for one in episodes {
-                let span = (nanos(one.start_ms), nanos(one.start_ms + one.latency_ms));
+                let span = one.recorded;
                 let client = ConnectionId(one.client);
                 let stacks = &self.names.stacks;
                 one.callers = self.callers.between(client, span, stacks, &mut *name);

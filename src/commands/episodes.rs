@@ -130,7 +130,7 @@ fn report(arguments: &Arguments) -> Result<EpisodesReport, CommandError> {
     stalls.name_in(&mut report);
     marks.name_in(&mut report, &summary, &stalls);
     if let Some(callers) = callers {
-        callers.name_in(&mut report.episodes, summary.first().unwrap_or_default());
+        callers.name_in(&mut report.episodes);
     }
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,

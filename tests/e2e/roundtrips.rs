@@ -169,6 +169,27 @@ fn pages_forecast_the_same_start_up() {
     );
 }
 
+/// A script starts a program when the previous one has ended, also over a slower link.
+#[test]
+fn programs_one_after_the_other_are_forecast_one_after_the_other() {
+    let place = Place::new();
+    let program = example("bug_reports");
+    let program = program.to_string_lossy();
+    let session = |script: &str| {
+        place.ok([
+            "record", "--server", "xvfb", "-o", "t.mcap", "--", "sh", "-c", script,
+        ]);
+        let words = ["network", "t.mcap", "--rtt", "100", "--format", "json"];
+        place.json(words)["forecast"]["forecast_ms"].as_f64()
+    };
+    let once = session(&format!("{program} window 5")).expect("a forecast");
+    let three = session(&format!(
+        "{program} window 5; {program} window 5; {program} window 5"
+    ));
+    let ratio = three.expect("a forecast") / once;
+    assert!((2.7..=3.3).contains(&ratio), "{ratio}");
+}
+
 /// The last bytes of a start-up count in its report as in `network --start-up`, and later bytes do not.
 #[test]
 fn start_up_has_the_same_network_time_on_both_pages() {

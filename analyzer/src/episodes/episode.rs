@@ -189,6 +189,8 @@ pub struct Episode {
     /// Nanoseconds from the last request until the server had drawn its result, including the time in which the request
     /// was in flight.
     pub(crate) presentation: u64,
+    /// The nanoseconds of the latency that a forecast over another link adds; zero without a forecast.
+    pub(crate) added: u64,
     /// Nanoseconds that the server's handlers used while replies were pending, by request; empty if the server was not
     /// timed.
     pub(crate) handled: Vec<(Symbol, u64)>,
@@ -259,7 +261,11 @@ impl Episode {
         let [start, end] = [self.start, self.end()].map(Timestamp::as_nanos);
         // While the server draws, the client may already write the next frame.
         let last = [end.saturating_sub(self.presentation), self.presentation];
-        let Some(own) = link.latency(self.client, [start, end], last) else {
+        let own = match self.landmark.as_str() {
+            START_UP => link.start_up(self.client, [start, end], last),
+            _ => link.latency(self.client, [start, end], last),
+        };
+        let Some(own) = own else {
             return episode;
         };
         let others = self.children.iter().filter_map(|child| {
@@ -269,6 +275,7 @@ impl Episode {
         let latency = others.max().unwrap_or(0).max(own);
         let recorded = self.parts.of(LatencyComponent::Network);
         let network = latency.saturating_sub(self.latency() - recorded);
+        episode.added = network.saturating_sub(recorded);
         episode.parts.set(LatencyComponent::Network, network);
         episode
             .path

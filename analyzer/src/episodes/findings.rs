@@ -100,9 +100,10 @@ pub struct Findings {
     last_act: Timestamp,
     /// The time in which the user waited: at least one episode that the user caused was open.
     pub(crate) waits: IntervalUnion,
-    /// Nanoseconds that the network adds to all latencies, and nanoseconds that it adds to the latencies of user
-    /// actions.
-    pub(crate) added: [u64; 2],
+    /// The nanoseconds by which the last episode over the requested network ends after the recording.
+    pub(crate) added: u64,
+    /// The time in nanoseconds at which the last episode over the requested network ends.
+    last_over: u64,
     /// The time in which clients were busy, by state of the client, in nanoseconds.
     pub(crate) busy: Busy,
     /// The time in which events waited although their clients handled nothing, in nanoseconds.
@@ -233,8 +234,10 @@ impl Findings {
             (None, None) => time,
             (_, to) => to.map_or(time, |to| time.min(Timestamp::from_nanos(to))),
         };
-        self.covered.end_at(end.as_nanos());
-        self.waits.end_at(end.as_nanos());
+        self.added = self.last_over.saturating_sub(end.as_nanos());
+        let end = end.as_nanos().saturating_add(self.added);
+        self.covered.end_at(end);
+        self.waits.end_at(end);
         let numbers = self.patterns.settle();
         for episode in self.kept.values_mut() {
             let number = episode.pattern.and_then(|number| numbers.get(&number));
@@ -340,7 +343,6 @@ impl Findings {
         self.bursts.add(episode);
         self.busy.merge(&episode.busy);
         self.waited_idle = self.waited_idle.saturating_add(episode.waited_idle);
-        let recorded = episode.latency();
         let mut episode = match &self.options.link {
             Some(link) => episode.over(link),
             None => episode.clone(),
@@ -353,22 +355,26 @@ impl Findings {
             return;
         }
         let (start, latency) = (episode.start.as_nanos(), episode.latency());
-        let end = start.saturating_add(recorded);
-        let added = latency.saturating_sub(recorded);
         // A start-up begins with the process, the time of a session with the first connection.
         let begun = match (self.options.from_s, self.options.to_s) {
             (None, None) => self.first_act,
             _ => self.first,
         };
-        let begun = start.max(begun.unwrap_or_default().as_nanos());
+        let begun = begun.unwrap_or_default().as_nanos();
+        let start_over = match &self.options.link {
+            Some(link) => link.begun(episode.client, start),
+            None => start,
+        };
+        let (begun, end) = (start_over.max(begun), start_over.saturating_add(latency));
+        if self.options.link.is_some() {
+            self.last_over = self.last_over.max(end);
+        }
         self.covered.add(begun, end);
-        self.added[0] = self.added[0].saturating_add(added);
-        if episode.trigger == Trigger::Input {
-            if let Some(stretch) = self.waits.add(begun, end) {
-                let end = stretch.start + stretch.length;
-                self.series.waited(stretch.start, end);
-            }
-            self.added[1] = self.added[1].saturating_add(added);
+        if episode.trigger == Trigger::Input
+            && let Some(stretch) = self.waits.add(begun, end)
+        {
+            let end = stretch.start + stretch.length;
+            self.series.waited(stretch.start, end);
         }
         let perceptible = self.is_perceptible(&episode);
         episode.pattern = self.patterns.add(&episode, perceptible);

@@ -783,6 +783,7 @@ impl OpenEpisode {
             asked: done.asked,
             drawn: self.drawn,
             presentation: on_the_way,
+            added: 0,
             handled: self.handled,
             awaited: self.awaits.finish(),
             scheduled: self.scheduled,

@@ -220,6 +220,7 @@ impl FirstFrame {
             runnable: first.runnable.saturating_add(ran),
             of_children: latency.saturating_sub(without(latency, &children)),
             presentation: drawing,
+            added: 0,
             handled,
             children,
             tags,

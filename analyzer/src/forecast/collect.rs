@@ -15,6 +15,9 @@ use crate::threads::processes::Processes;
 /// Maximum number of writes and of reads. Only the first part of a longer recording is forecast.
 const KEPT: usize = 1 << 18;
 
+/// The kernel's clock tick, to which starts of processes are rounded down, in nanoseconds (proc(5): USER_HZ).
+const TICK: u64 = 10_000_000;
+
 /// The index of a write in `Recorded::writes`, or of a read in `Recorded::reads`.
 pub(super) type Id = usize;
 
@@ -107,9 +110,6 @@ pub(crate) struct Recorded {
     pub(super) first: u64,
     /// The clients whose writes and reads do not count for the end of the recording.
     pub(super) not_wanted: FxHashSet<ConnectionId>,
-    /// The time in nanoseconds after which writes and reads do not count for the end of the recording; `None` without
-    /// such a time. They still occupy the line.
-    pub(super) counts_until: Option<u64>,
     /// True if the recording exceeded the limit of writes and reads, so that only its first part is forecast.
     pub(super) is_cut: bool,
 }
@@ -122,14 +122,24 @@ impl Recorded {
         }
     }
 
+    /// The recorded time at which a write or read ends the recording, in nanoseconds, as in a simulation.
+    pub(super) fn end_time(&self, moment: Moment) -> u64 {
+        match moment {
+            Moment::Write(id) if self.writes[id].bytes > 0 => {
+                let write = &self.writes[id];
+                write.arrived.saturating_add(write.service)
+            }
+            moment => self.time(moment),
+        }
+    }
+
     /// The writes and reads that may be the end of the recording.
     pub(super) fn ends(&self) -> impl Iterator<Item = Moment> {
-        let until = self.counts_until.unwrap_or(u64::MAX);
-        let is_wanted = move |client, at| at <= until && !self.not_wanted.contains(&client);
+        let is_wanted = |client| !self.not_wanted.contains(&client);
         let writes = self.writes.iter().enumerate();
-        let writes = writes.filter(move |(_, one)| is_wanted(one.client, one.at));
+        let writes = writes.filter(move |(_, one)| is_wanted(one.client));
         let reads = self.reads.iter().enumerate();
-        let reads = reads.filter(move |(_, one)| is_wanted(one.client, one.at));
+        let reads = reads.filter(move |(_, one)| is_wanted(one.client));
         let writes = writes.map(|(id, _)| Moment::Write(id));
         writes.chain(reads.map(|(id, _)| Moment::Read(id)))
     }
@@ -148,7 +158,6 @@ impl Recorded {
             of_client: self.of_client.iter().map(ids).collect(),
             first: self.first,
             not_wanted: self.not_wanted.clone(),
-            counts_until: self.counts_until,
             is_cut: self.is_cut,
         }
     }
@@ -177,6 +186,9 @@ struct Connected {
     unnamed_read: Option<Id>,
     /// True if the client has used shared memory since it last synchronised.
     shares: bool,
+    /// The end of another program's connection just before this client's process started: a script runs one program
+    /// after the other.
+    started_after: Option<Id>,
 }
 
 impl Connected {
@@ -212,6 +224,8 @@ pub struct Forecasts {
     pub(super) start_ups: Vec<StartUpReport>,
     pub(super) link: ServerLink,
     pub(super) names: FxHashMap<ConnectionId, String>,
+    /// The ends of connections that clients closed, in time order.
+    ended: Vec<Id>,
     clients: FxHashMap<ConnectionId, Connected>,
     /// The latest write, or read that was waited for, of each thread.
     of_thread: FxHashMap<u32, Moment>,
@@ -255,8 +269,16 @@ impl Forecasts {
             Control::Opened(opened) => {
                 let name = client_name(opened.name.as_deref(), opened.connection);
                 self.names.insert(opened.connection, name);
+                let started = opened.started_ns.map(|time| time.saturating_add(TICK));
+                let ended = started.map_or(0, |time| {
+                    self.ended
+                        .partition_point(|id| self.recorded.writes[*id].at <= time)
+                });
                 let client = Connected {
                     pid: opened.pid,
+                    started_after: ended
+                        .checked_sub(1)
+                        .and_then(|at| self.ended.get(at).copied()),
                     ..Connected::default()
                 };
                 self.clients.insert(opened.connection, client);
@@ -266,7 +288,11 @@ impl Forecasts {
                     self.current = Current::default();
                     self.current.ends = true;
                     self.current.write.arrived = time;
+                    let here = self.recorded.writes.len();
                     self.write(*connection, self.in_order(time));
+                    if self.recorded.writes.len() > here {
+                        self.ended.push(here);
+                    }
                 }
                 self.clients.remove(connection);
             }
@@ -420,7 +446,8 @@ impl Forecasts {
         let latest = thread.and_then(|tid| self.of_thread.get(&tid)).copied();
         // A thread with several connections waits for one after the other.
         let all = [latest, previous, woken].into_iter().flatten();
-        write.after = all.max_by_key(|moment| recorded.time(*moment));
+        let all = all.max_by_key(|moment| recorded.time(*moment));
+        write.after = all.or(client.started_after.map(Moment::Write));
         write.previous = client.last_write.replace(here);
         let last = write
             .previous

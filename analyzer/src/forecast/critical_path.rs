@@ -63,10 +63,11 @@ pub(super) fn critical_path(
         left: LOOKS * (recorded.writes.len() + recorded.reads.len()),
     };
     if let Moment::Write(id) = end
-        && recorded.counts_until.is_some()
+        && recorded.writes[id].bytes > 0
     {
         let write = times.writes[id];
         let latency = link.map_or(0, |link| link.latency());
+        walk.add(walk.write_key(PathKind::BytesToServer, id), latency, 1);
         walk.add_line(end, write.start, write.arrived.saturating_sub(latency));
     }
     let mut at = Some(end);

@@ -36,13 +36,14 @@ pub struct ForecastReport {
     pub rtt_ms: f64,
     /// The round-trip time of the recorded link, in milliseconds; null if the recording was made without a link.
     pub recorded_rtt_ms: Option<f64>,
-    /// The recorded time from the trace's first record to the last write or read of a client, in milliseconds.
+    /// The recorded time from the trace's first record until the server has handled the last request and the clients have
+    /// received the last bytes, in milliseconds.
     pub recorded_ms: f64,
-    /// The simulated time from the trace's first record to the last write or read of a client, in milliseconds, without
-    /// a link.
+    /// The simulated time from the trace's first record until the server has handled the last request and the clients
+    /// have received the last bytes, in milliseconds, without a link.
     pub local_ms: f64,
-    /// The simulated time from the trace's first record to the last write or read of a client, over the link, in
-    /// milliseconds.
+    /// The simulated time from the trace's first record until the server has handled the last request and the clients
+    /// have received the last bytes, over the link, in milliseconds.
     pub forecast_ms: f64,
     /// The number of bytes of images in shared memory, which count as sent.
     pub shared_bytes: u64,
@@ -114,13 +115,15 @@ impl ForecastStartUp {
 
 impl Forecasts {
     /// Ends the recording with the last write or read of a client for which `wanted` returns true, up to `until_ms`,
-    /// in milliseconds after the trace's first record. Over a slower link, later bytes of other clients can be ahead.
+    /// in milliseconds after the trace's first record. What came later is left out: over a slower link, the user would
+    /// wait before the next action, and other programs would start later.
     pub fn keep(&mut self, until_ms: Option<f64>, wanted: impl Fn(ConnectionId) -> bool) {
         if let Some(until) = until_ms {
             // The cast saturates.
             let until = (until * 1e6).round() as u64;
-            let until = self.recorded.first.saturating_add(until);
-            self.recorded.counts_until = Some(until);
+            self.recorded = self
+                .recorded
+                .until(self.recorded.first.saturating_add(until));
         }
         self.start_ups
             .retain(|one| wanted(ConnectionId(one.connection)));
@@ -213,11 +216,9 @@ impl Forecasts {
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
         let causes = self.causes(&there, link, 0);
-        let until = self.recorded.counts_until.unwrap_or(u64::MAX);
-        let writes = self.recorded.writes.iter();
-        let writes = writes.filter(|write| write.at <= until);
+        let shared = self.recorded.writes.iter().map(|write| write.unshared);
         let moments = self.recorded.ends();
-        let recorded = moments.map(|moment| self.recorded.time(moment)).max();
+        let recorded = moments.map(|moment| self.recorded.end_time(moment)).max();
         ForecastReport {
             bytes_per_second,
             compression: None,
@@ -226,9 +227,9 @@ impl Forecasts {
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
             forecast_ms: ms(self.length(&there)),
-            shared_bytes: writes.map(|write| write.unshared).sum(),
+            shared_bytes: shared.sum(),
             causes,
-            start_ups: self.start_ups_over(&there, link),
+            start_ups: self.start_ups_over(link),
             limits: self.limits(),
             never_came: self.missing.report(),
             is_cut: self.recorded.is_cut,
@@ -251,15 +252,17 @@ impl Forecasts {
         end.saturating_sub(self.recorded.first)
     }
 
-    fn start_ups_over(&self, times: &Simulated, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
-        let recorded = &self.recorded;
+    fn start_ups_over(&self, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
         let over = |one: &StartUpReport| {
             let recorded_ms = one.latency_ms?;
             // Negative before the trace's first record.
-            let start = self.recorded.first as f64 + one.start_ms * 1e6;
+            let recorded = &self.recorded.until(self.end_of(one)?);
+            let times = &simulate(recorded, link, &Changes::default());
+            let delay = times.delay(recorded, ConnectionId(one.connection)) as f64;
+            let start = self.recorded.first as f64 + one.start_ms * 1e6 + delay;
             let done = first_frame(recorded, times, one)?;
             let mut others: BTreeMap<ConnectionId, u64> = BTreeMap::new();
-            let last = recorded.last_write(ConnectionId(one.connection), self.end_of(one)?)?;
+            let last = recorded.last_write(ConnectionId(one.connection), u64::MAX)?;
             let counts = |moment| times.time(moment) as f64 >= start;
             let path = critical_path(recorded, times, link, Moment::Write(last), counts);
             for ((kind, _, client), (nanos, _)) in path {

@@ -5,10 +5,14 @@ use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use rustc_hash::FxHashMap;
-use x11prof_trace::{EmulatedNetwork, Line};
+use x11prof_trace::{ConnectionId, EmulatedNetwork, Line};
 
 use super::changes::Changes;
 use super::collect::{Awaited, Id, Moment, Recorded};
+
+/// The number of bytes in the kernel's buffer of a client's socket, which the client can write before the link takes them
+/// (unix(7), Linux's default of net.core.wmem_default).
+const SOCKET: u64 = 212_992;
 
 /// The link of a forecast; `None` for a server without a link.
 pub(super) type ForecastLink<'a> = Option<&'a EmulatedNetwork>;
@@ -75,11 +79,24 @@ impl Simulated {
         }
     }
 
-    /// The time at which a write or read ends the recording, in nanoseconds. A part of the recording, such as a start-up,
-    /// ends when the server has received its last bytes.
+    /// The nanoseconds by which the client's first write is later than recorded.
+    pub(super) fn delay(&self, recorded: &Recorded, client: ConnectionId) -> u64 {
+        let first = recorded.of_client.get(&client);
+        let first = first.and_then(|ids| ids.first());
+        first.map_or(0, |id| {
+            let at = recorded.writes[*id].at;
+            self.writes[*id].start.saturating_sub(at)
+        })
+    }
+
+    /// The time at which a write or read ends the recording, in nanoseconds: the server has handled its last requests. The
+    /// end of a connection has no bytes.
     pub(super) fn end_time(&self, recorded: &Recorded, moment: Moment) -> u64 {
         match moment {
-            Moment::Write(id) if recorded.counts_until.is_some() => self.writes[id].arrived,
+            Moment::Write(id) if recorded.writes[id].bytes > 0 => {
+                let service = recorded.writes[id].service;
+                self.writes[id].served.saturating_add(service)
+            }
             moment => self.time(moment),
         }
     }
@@ -243,7 +260,11 @@ impl<'a> Simulation<'a> {
         let sent = self.there.send(time, bytes);
         let connects = self.link.filter(|_| write.connects);
         let connects = connects.map_or(0, |link| link.round_trip_ns);
-        let buffered = self.link.and_then(EmulatedNetwork::buffered);
+        let buffered = self.link.and_then(|link| {
+            // The cast saturates.
+            let socket = (SOCKET as f64 / link.bytes_per_second? * 1e9) as u64;
+            Some(link.buffered()?.saturating_add(socket))
+        });
         let returned =
             buffered.map_or(time, |buffered| time.max(sent.end.saturating_sub(buffered)));
         let arrived = sent.arrives.saturating_add(connects);

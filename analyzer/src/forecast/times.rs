@@ -1,7 +1,7 @@
 //! The times of a recording over another link: the end of an episode or a start-up.
 
 use x11prof_cost_model::Network;
-use x11prof_trace::ConnectionId;
+use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
 use super::collect::{Forecasts, Id, Recorded};
@@ -13,6 +13,7 @@ use super::simulate::{Simulated, simulate};
 pub struct ForecastTimes {
     recorded: Recorded,
     times: Simulated,
+    link: Option<EmulatedNetwork>,
 }
 
 impl Forecasts {
@@ -22,6 +23,7 @@ impl Forecasts {
         ForecastTimes {
             times: simulate(&self.recorded, link.as_ref(), &Changes::default()),
             recorded: self.recorded,
+            link,
         }
     }
 }
@@ -42,11 +44,26 @@ impl ForecastTimes {
         Some(done.saturating_sub(self.begun(client, start)))
     }
 
+    /// Returns the forecast latency of a start-up, like [`ForecastTimes::latency`]. What came after the start-up is left
+    /// out, as in a forecast of start-ups.
+    pub(crate) fn start_up(
+        &self,
+        client: ConnectionId,
+        [start, end]: [u64; 2],
+        last: [u64; 2],
+    ) -> Option<u64> {
+        let recorded = self.recorded.until(end);
+        let times = simulate(&recorded, self.link.as_ref(), &Changes::default());
+        let done = recorded.done(&times, client, [start, end], last)?;
+        let start = start.saturating_add(times.delay(&recorded, client));
+        Some(done.saturating_sub(start))
+    }
+
     /// Returns the forecast time of `start` in nanoseconds. The interval between `start` and the stimulus remains as
-    /// recorded. A start-up begins before the client connects, so no link changes its beginning.
-    fn begun(&self, client: ConnectionId, start: u64) -> u64 {
+    /// recorded, and that between the beginning of a start-up and the connection.
+    pub(crate) fn begun(&self, client: ConnectionId, start: u64) -> u64 {
         if self.recorded.last_write(client, start).is_none() {
-            return start;
+            return start.saturating_add(self.times.delay(&self.recorded, client));
         }
         let mut reads = self.recorded.reads.iter().enumerate();
         let first = reads.find(|(_, read)| read.client == client && read.at >= start);

@@ -84,6 +84,9 @@ pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
         .collect()
 }
 
+/// The sum of latencies, as a multiple of the time that they cover together, above which actions overlap.
+const OVERLAP: f64 = 1.5;
+
 /// Returns the summary in at most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
     page.answer(sentences(report, page).iter().map(|line| plain(line)), 2)
@@ -133,6 +136,16 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
                     )
                 }
             });
+            let parts = &of.parts;
+            let own = parts.waiting_ms + parts.client_ms + parts.off_cpu_ms + parts.server_ms;
+            let all = own + parts.network_ms + parts.other_clients_ms;
+            if parts.network_ms > all / 2.0 && all > OVERLAP * think.wait_ms {
+                lines.push(
+                    "Actions overlap, because input keeps its recorded times: a user would wait, so single actions \
+                     would take less time."
+                        .to_owned(),
+                );
+            }
             lines.extend(worst_of_input(report, page));
         }
         None => lines.push("No user action.".to_owned()),

@@ -48,7 +48,7 @@ impl Timeline {
             let filter = DumpFilter {
                 connection: Some(ConnectionId(episode.client)),
                 from: Some(seconds - BEFORE),
-                to: Some(seconds + episode.latency_ms / 1000.0),
+                to: Some(seconds + (episode.recorded.1 - episode.recorded.0) as f64 / 1e9),
                 ..DumpFilter::default()
             };
             Some((place, Dump::new(DumpFormat::Text, filter), Vec::new()))

@@ -52,11 +52,17 @@ fn network_start_up_names_its_cause_without_forecast() {
         super::verdict_lines(&report).join(" ")
     };
     let over_it = verdict(&start);
-    assert!(over_it.contains("network 80 %, 9 round trips"), "{over_it}");
+    assert!(
+        over_it.contains("network 80 %, server wait 15 %, client CPU 5.0 %; 9 round trips"),
+        "{over_it}"
+    );
     assert!(!over_it.contains("; over"), "{over_it}");
     start["network_ms"] = 0.0.into();
     let local = verdict(&start);
-    assert!(local.contains("server wait 95 %, 9 round trips"), "{local}");
+    assert!(
+        local.contains("server wait 95 %, client CPU 5.0 %; 9 round trips"),
+        "{local}"
+    );
     // Several threads may run at once.
     let mut parallel = start.clone();
     parallel["cpu_ms"] = 400.0.into();

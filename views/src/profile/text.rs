@@ -220,7 +220,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            ". Times include callees without a row. (others): functions with \
+            ". A function's time includes the functions that it calls, unless they have a row. (others): functions with \
              under 2 % each"
         }
         _ => "",

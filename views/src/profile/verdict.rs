@@ -64,7 +64,7 @@ fn recorded(report: &ProfileReport) -> String {
 }
 
 /// Returns a line on the start-up of the recorded command, or else on the slowest start-up: `Start-up 0.50 s: client
-/// CPU 29 %, off-CPU 60 %, 135 round trips; over DSL 9.0 s`.
+/// CPU 29 %, off-CPU 60 %, server wait 11 %; 135 round trips; over DSL 9.0 s`.
 fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = StartUpReport::first(&report.start_up)?;
     let latency = slowest.latency_ms?;
@@ -80,15 +80,18 @@ fn start_up(report: &ProfileReport) -> Option<String> {
         false => String::new(),
     };
     let idle = slowest.idle_ms.unwrap_or(0.0);
-    let mut parts = slowest.components().into_iter();
-    let (first, ran) = parts.next()?;
-    // The line has space only for the largest of the other parts.
-    let (name, most) = parts.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let mut other = format!("{name} {}", of(most));
-    let no_cpu = slowest.no_free_cpu_ms(name);
-    if percent(no_cpu, latency) >= LEAST_PERCENT {
-        other.push_str(&format!(" ({} no free CPU)", of(no_cpu)));
-    }
+    let part = |(name, ms): (&str, f64)| {
+        let no_cpu = slowest.no_free_cpu_ms(name);
+        let no_cpu = match percent(no_cpu, latency) >= LEAST_PERCENT {
+            true => format!(" ({} no free CPU)", of(no_cpu)),
+            false => String::new(),
+        };
+        format!("{name} {}{no_cpu}", of(ms))
+    };
+    let mut parts = slowest.components();
+    parts.retain(|(_, ms)| percent(*ms, latency) >= LEAST_PERCENT);
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let parts: Vec<String> = parts.into_iter().map(part).collect();
     // A start-up that waited for a user, or that was recorded over a network, has no forecast for DSL.
     let had = slowest.network_ms > 0.0 || has_network(report);
     let abroad = match had || percent(idle, latency) >= MOSTLY {
@@ -100,12 +103,12 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let before = before.and_then(|parts| parts.before_connection_ms);
     let before = before.filter(|before| *before > 0.01 * latency);
     let before = before.map_or_else(String::new, |before| {
-        format!(", {} of it before it connected", duration(before))
+        format!(", {} before it connected", duration(before))
     });
     Some(format!(
-        "Start-up{whose} {}{before}: {first} {}, {other}, {}{abroad}",
+        "Start-up{whose} {}: {}; {}{before}{abroad}",
         duration(latency),
-        of(ran),
+        parts.join(", "),
         counted(slowest.round_trips, "round trip"),
     ))
 }

@@ -102,7 +102,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
             duration(forecast.forecast_ms),
             duration(forecast.recorded_ms),
         );
-        format!("whole session {there} ({recorded}: {here} to the last message)")
+        format!("whole session {there} ({recorded}: {here})")
     });
     let both: Vec<String> = start_up.into_iter().chain(session).collect();
     let causes = forecast.causes.iter().take(2);
@@ -248,7 +248,9 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         Some(other) => {
             format!("Saves nothing while the start-up waits for {other}")
         }
-        None if one.adds_ms > one.saves_ms => format!("Saves {more} after the suggestions above"),
+        None if one.adds_ms > 1.01 * one.saves_ms => {
+            format!("Saves {all} alone, {more} after the suggestions above")
+        }
         None if one.adds_ms < 0.99 * one.saves_ms => format!("Saves {all} alone"),
         None => format!("Saves {all}"),
     };
@@ -259,7 +261,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
     if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
         let beyond = duration(beyond);
-        saves.push_str(&format!(" ({beyond} of it queueing on the link)"));
+        saves.push_str(&format!(" ({beyond} of it behind other bytes on the link)"));
     }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         saves.push_str(" (some of these round trips are not on the critical path)");

@@ -97,6 +97,9 @@ pub struct EpisodeReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[serde(rename = "off_cpu_at")]
     pub blocked_in: Vec<BlockedIn>,
+    /// The beginning and the recorded end of the episode, in nanoseconds of the trace.
+    #[serde(skip)]
+    pub recorded: (u64, u64),
     /// The intervals in which the client was off the processor: start and end, in nanoseconds of the trace.
     #[serde(skip)]
     pub off_cpu_spans: Vec<(u64, u64)>,
@@ -179,6 +182,11 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         callers: Vec::new(),
         ran_in: Vec::new(),
         blocked_in: Vec::new(),
+        recorded: {
+            let latency = of.latency().saturating_sub(of.added);
+            let start = of.start.as_nanos();
+            (start, start.saturating_add(latency))
+        },
         off_cpu_spans: off_cpu_spans(of),
         messages: Vec::new(),
     }

@@ -100,8 +100,8 @@ impl ThinkReport {
         findings: &Findings,
         first: Timestamp,
     ) -> ThinkReport {
-        let all = duration_ms(summary.wall()) + nanos_ms(findings.added[0]);
-        let wait_ms = nanos_ms(findings.waits.total()) + nanos_ms(findings.added[1]);
+        let all = duration_ms(summary.wall()) + nanos_ms(findings.added);
+        let wait_ms = nanos_ms(findings.waits.total());
         let of_busy = findings.busy.times().map(|(state, time)| StateReport {
             busy: true,
             events_waiting: state.events,

@@ -70,10 +70,8 @@ pub struct CumulativeReport {
 }
 
 pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryReport {
-    // Over the requested network, the session becomes longer by the added time.
-    let added_ms = nanos_ms(findings.added[0]);
-    let end_to_end_ms = duration_ms(summary.wall()) + added_ms;
-    let in_episode_ms = nanos_ms(findings.covered.total()) + added_ms;
+    let end_to_end_ms = duration_ms(summary.wall()) + nanos_ms(findings.added);
+    let in_episode_ms = nanos_ms(findings.covered.total());
     let from_100_ms = at_least(&findings.latencies, 100.0);
     let minutes = in_episode_ms / 60_000.0;
     SummaryReport {
@@ -100,7 +98,7 @@ pub(super) fn summary(summary: &TraceSummary, findings: &Findings) -> SummaryRep
 }
 
 pub(super) fn distribution(findings: &Findings) -> Vec<CumulativeReport> {
-    let seconds = findings.covered.total().saturating_add(findings.added[0]) as f64 / 1e9;
+    let seconds = findings.covered.total() as f64 / 1e9;
     let step = |ms: &f64| {
         let count = at_least(&findings.latencies, *ms);
         CumulativeReport {
