@@ -162,6 +162,14 @@ impl Recorded {
         }
     }
 
+    /// The first part of the recording, as [`Recorded::until`] returns it, if it has at most `left` writes and reads. Their
+    /// number is subtracted from `left`.
+    pub(super) fn part(&self, time: u64, left: &mut usize) -> Option<Recorded> {
+        let part = self.until(time);
+        *left = left.checked_sub(part.writes.len() + part.reads.len())?;
+        Some(part)
+    }
+
     /// Returns the client's last write at or before `at` (nanoseconds); `None` if there is none.
     pub(super) fn last_write(&self, client: ConnectionId, at: u64) -> Option<Id> {
         let ids = self.of_client.get(&client)?;

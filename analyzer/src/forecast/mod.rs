@@ -2,6 +2,7 @@
 //!
 //! - A client works and pauses as recorded. If the client waited for a reply or an event in the recording, it waits in
 //!   the forecast too; otherwise it does not wait.
+//! - A program starts after the end of the program before it, as in a script.
 //! - All connections share one line in each direction. A line transmits packets one after the other, with their
 //!   headers, and each packet arrives half a round trip later.
 //! - The server processes requests one after the other and needs the recorded time for them. Its messages follow the

@@ -25,6 +25,9 @@ const TRIPS: (f64, f64) = (2e9, 1e4);
 /// The lowest and the highest speed that are tested for [`LinkLimits`], in bytes per second.
 const SPEEDS: (f64, f64) = (1e3, 1e9);
 
+/// The number of writes and reads up to which start-ups are simulated separately.
+pub(super) const SIMULATED: usize = 1 << 20;
+
 /// The forecast of a recording over another link. Times are milliseconds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForecastReport {
@@ -229,7 +232,7 @@ impl Forecasts {
             forecast_ms: ms(self.length(&there)),
             shared_bytes: shared.sum(),
             causes,
-            start_ups: self.start_ups_over(link),
+            start_ups: self.start_ups_over(&there, link),
             limits: self.limits(),
             never_came: self.missing.report(),
             is_cut: self.recorded.is_cut,
@@ -252,17 +255,24 @@ impl Forecasts {
         end.saturating_sub(self.recorded.first)
     }
 
-    fn start_ups_over(&self, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
+    /// The forecasts of the start-ups, each without what came later. In long recordings of many programs, the later
+    /// start-ups are taken from `all`, the simulation of the whole recording.
+    fn start_ups_over(&self, all: &Simulated, link: ForecastLink<'_>) -> Vec<ForecastStartUp> {
+        let mut left = SIMULATED;
         let over = |one: &StartUpReport| {
             let recorded_ms = one.latency_ms?;
             // Negative before the trace's first record.
-            let recorded = &self.recorded.until(self.end_of(one)?);
-            let times = &simulate(recorded, link, &Changes::default());
+            let part = self.recorded.part(self.end_of(one)?, &mut left);
+            let own = part
+                .as_ref()
+                .map(|part| simulate(part, link, &Changes::default()));
+            let recorded = part.as_ref().unwrap_or(&self.recorded);
+            let times = own.as_ref().unwrap_or(all);
             let delay = times.delay(recorded, ConnectionId(one.connection)) as f64;
             let start = self.recorded.first as f64 + one.start_ms * 1e6 + delay;
             let done = first_frame(recorded, times, one)?;
             let mut others: BTreeMap<ConnectionId, u64> = BTreeMap::new();
-            let last = recorded.last_write(ConnectionId(one.connection), u64::MAX)?;
+            let last = recorded.last_write(ConnectionId(one.connection), self.end_of(one)?)?;
             let counts = |moment| times.time(moment) as f64 >= start;
             let path = critical_path(recorded, times, link, Moment::Write(last), counts);
             for ((kind, _, client), (nanos, _)) in path {

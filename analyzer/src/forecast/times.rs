@@ -1,11 +1,13 @@
 //! The times of a recording over another link: the end of an episode or a start-up.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use x11prof_cost_model::Network;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
 use super::collect::{Forecasts, Id, Recorded};
-use super::report::link;
+use super::report::{SIMULATED, link};
 use super::simulate::{Simulated, simulate};
 
 /// A recording, and its simulated times over a network link.
@@ -14,6 +16,8 @@ pub struct ForecastTimes {
     recorded: Recorded,
     times: Simulated,
     link: Option<EmulatedNetwork>,
+    /// The number of writes and reads that may still be simulated for single start-ups.
+    left: AtomicUsize,
 }
 
 impl Forecasts {
@@ -24,6 +28,7 @@ impl Forecasts {
             times: simulate(&self.recorded, link.as_ref(), &Changes::default()),
             recorded: self.recorded,
             link,
+            left: AtomicUsize::new(SIMULATED),
         }
     }
 }
@@ -52,7 +57,12 @@ impl ForecastTimes {
         [start, end]: [u64; 2],
         last: [u64; 2],
     ) -> Option<u64> {
-        let recorded = self.recorded.until(end);
+        let mut left = self.left.load(Ordering::Relaxed);
+        let part = self.recorded.part(end, &mut left);
+        self.left.store(left, Ordering::Relaxed);
+        let Some(recorded) = part else {
+            return self.latency(client, [start, end], last);
+        };
         let times = simulate(&recorded, self.link.as_ref(), &Changes::default());
         let done = recorded.done(&times, client, [start, end], last)?;
         let start = start.saturating_add(times.delay(&recorded, client));
