@@ -201,7 +201,7 @@ fn blocked_session_stops_with_a_one_line_error() {
         ),
         (
             "type \"exit\\n\"\nwindow \"Gimp\"\nkey a\n",
-            "the program ended after action 5 (type \"\\n\")",
+            "the program ended",
         ),
     ] {
         place.write("session.txt", session.as_bytes());
