@@ -82,8 +82,12 @@ impl Rescaled {
 }
 
 /// Reduces quick and full calibrations to their common entries and sizes, if there are both. Interpolations over other
-/// sizes have other errors, which would count as differences between the servers.
+/// sizes have other errors, which would count as differences between the servers. Published tables stay whole.
 pub fn keep_common(tables: &mut [&mut ServerParameters]) {
+    let calibrated = tables
+        .iter_mut()
+        .filter(|table| !table.method.is_published());
+    let mut tables: Vec<_> = calibrated.collect();
     let quick = tables.iter().filter(|table| table.method.is_quick());
     if [0, tables.len()].contains(&quick.count()) {
         return;
@@ -237,8 +241,14 @@ mod tests {
     #[test]
     fn quick_and_full_calibrations_keep_common_points() {
         let table = |notes: &str, entries: &str| {
+            let source = if notes.is_empty() {
+                "a paper"
+            } else {
+                "x11prof calibrate"
+            };
             let text = format!(
-                "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nnotes = \"{notes}\"\n{entries}"
+                "format = 1\n[server]\nname = \"t\"\nvendor = \"v\"\n[method]\nsource = \"{source}\"\n\
+                 notes = \"{notes}\"\n{entries}"
             );
             ServerParameters::from_toml(&text).unwrap()
         };
@@ -255,7 +265,9 @@ mod tests {
         let both = entry("A", &[1, 10, 100]) + &entry("B", &[1]);
         let mut full = table("whole plan", &both);
         let mut quick = table("quick plan", &entry("A", &[10, 50, 100]));
-        keep_common(&mut [&mut full, &mut quick]);
+        let mut published = table("", &both);
+        keep_common(&mut [&mut full, &mut published, &mut quick]);
+        assert_eq!(published, table("", &both));
         let common = entry("A", &[10, 100]);
         assert_eq!(full, table("whole plan", &common));
         assert_eq!(quick, table("quick plan", &common));

@@ -124,6 +124,11 @@ impl Method {
         }
     }
 
+    /// True if the costs are from a publication or another program.
+    pub(crate) fn is_published(&self) -> bool {
+        self.way() == "published"
+    }
+
     /// True if the server timed its request handlers, which is more exact than loops.
     pub(crate) fn is_by_handlers(&self) -> bool {
         self.way() == "handler times"

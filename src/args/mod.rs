@@ -376,11 +376,11 @@ pub(crate) struct Record {
 pub(crate) struct Measure {
     /// The display server to calibrate [default: $DISPLAY]
     ///
-    /// Takes 2 to 3 minutes, in which the server runs on one processor.
+    /// Takes up to 3 minutes, in which the server runs on one processor.
     #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
     pub(crate) display: Option<String>,
-    /// Calibrate a private headless server of this kind: xvfb, xvfb-8, xvnc, xephyr, xorg-dummy, xwayland
-    #[arg(long, value_name = "KIND", value_parser = SERVER, hide_possible_values = true)]
+    /// Calibrate a private headless server of this kind
+    #[arg(long, value_name = "KIND", value_parser = SERVER)]
     pub(crate) server: Option<ServerKind>,
     /// The cost table to write [default: a file that `report` finds]
     #[arg(short, long, value_name = "FILE")]

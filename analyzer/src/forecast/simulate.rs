@@ -12,7 +12,7 @@ use super::collect::{Awaited, Id, Moment, Recorded};
 
 /// The number of bytes in the kernel's buffer of a client's socket, which the client can write before the link takes them
 /// (unix(7), Linux's default of net.core.wmem_default).
-const SOCKET: u64 = 212_992;
+const SOCKET: usize = 212_992;
 
 /// The link of a forecast; `None` for a server without a link.
 pub(super) type ForecastLink<'a> = Option<&'a EmulatedNetwork>;
@@ -260,11 +260,9 @@ impl<'a> Simulation<'a> {
         let sent = self.there.send(time, bytes);
         let connects = self.link.filter(|_| write.connects);
         let connects = connects.map_or(0, |link| link.round_trip_ns);
-        let buffered = self.link.and_then(|link| {
-            // The cast saturates.
-            let socket = (SOCKET as f64 / link.bytes_per_second? * 1e9) as u64;
-            Some(link.buffered()?.saturating_add(socket))
-        });
+        let buffered = self
+            .link
+            .and_then(|link| Some(link.buffered()?.saturating_add(link.occupies(SOCKET))));
         let returned =
             buffered.map_or(time, |buffered| time.max(sent.end.saturating_sub(buffered)));
         let arrived = sent.arrives.saturating_add(connects);

@@ -184,11 +184,10 @@ fn over(report: &ProfileReport) -> Option<String> {
     let cause = cause.map_or_else(String::new, |cause| {
         format!(" ({} {})", duration(cause.ms), plain(&cause_words(cause)))
     });
-    Some(format!(
-        "With {}: {}{cause}",
-        network_words(&report.network),
-        both.join(", "),
-    ))
+    (!both.is_empty()).then(|| {
+        let network = network_words(&report.network);
+        format!("With {network}: {}{cause}", both.join(", "))
+    })
 }
 
 /// True if the report is on a part of the recording.
