@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, getpid, kill_current_process_group, kill_process};
 use rustix::time::{ClockId, clock_gettime};
+use signal_hook::consts::SIGCONT;
 use x11prof_analyzer::{LiveProfile, NowOptions};
 use x11prof_cost_model::{Network, Substitutions};
 use x11prof_proxy::{WatchEvent, received_signal};
@@ -27,6 +28,8 @@ const REFRESH: Duration = Duration::from_millis(250);
 const DRAWING: u32 = 5;
 /// The longest wait for a record between two checks of signals and keys.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// After this time without a stop, Ctrl-Z has no effect: the system ignores it if no shell waits for the program.
+const UNSTOPPED: Duration = Duration::from_secs(1);
 
 /// The state of a live view.
 pub(super) struct View {
@@ -142,8 +145,15 @@ impl View {
     /// gives the terminal back.
     fn suspend(&self, screen: Option<&mut Screen>, keys: &mut Option<Keys>) {
         *keys = None;
+        let continued = Arc::new(AtomicBool::new(false));
+        let handler = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
         let stop = || {
             let _ = kill_current_process_group(Signal::TSTP);
+            let sent = Instant::now();
+            // Another thread may receive the signal, and this one run for a while. Without job control nothing stops.
+            while !continued.load(Ordering::Relaxed) && sent.elapsed() < UNSTOPPED {
+                std::thread::sleep(PATIENCE);
+            }
             let is_over = || self.over.load(Ordering::Relaxed) || received_signal().is_some();
             while keys.is_none() && !is_over() {
                 std::thread::sleep(PATIENCE);
@@ -153,6 +163,7 @@ impl View {
         if let Some(screen) = screen {
             screen.aside(stop);
         }
+        let _ = handler.map(signal_hook::low_level::unregister);
     }
 
     /// Returns the next record. If the recording has `ended`, sleeps for `PATIENCE` and returns `Nothing`.

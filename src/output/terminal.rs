@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Arc, Mutex};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::termios::{OptionalActions, tcgetattr, tcsetattr};
@@ -45,6 +46,8 @@ fn has_colours() -> bool {
 pub(super) struct Pager {
     child: Child,
     input: Option<ChildStdin>,
+    /// Locked for ever while a signal ends the process.
+    ending: Arc<Mutex<()>>,
 }
 
 impl Pager {
@@ -66,6 +69,8 @@ impl Pager {
                 command.env(name, value);
             }
         }
+        // The pager changes the mode. The shell uses the terminal again when x11prof ends.
+        let mode = tcgetattr(io::stdout());
         // Without a pager the text is printed directly.
         let mut child = command
             .args([
@@ -79,22 +84,29 @@ impl Pager {
             .ok()?;
         // While the pager runs, Ctrl-C belongs to the pager.
         crate::ignore(SIGINT);
-        // The shell uses the terminal again when x11prof ends.
-        let (pager, mode) = (Pid::from_child(&child), tcgetattr(io::stdout()));
+        let pager = Pid::from_child(&child);
+        let ending = Arc::new(Mutex::new(()));
+        let lock = Arc::clone(&ending);
         let _ = before_default(&[SIGTERM, SIGHUP, SIGQUIT], move || {
+            std::mem::forget(lock.lock());
             let restore = |mode| tcsetattr(io::stdout(), OptionalActions::Now, mode);
             let _ = mode.as_ref().map(restore);
             let _ = kill_process(pager, Signal::TERM);
         });
         let input = child.stdin.take();
-        Some(Pager { child, input })
+        Some(Pager {
+            child,
+            input,
+            ending,
+        })
     }
 
-    /// Waits until the user quits the pager.
+    /// Waits until the user quits the pager. Does not return if a signal ends this process: the signal is its status.
     pub(super) fn finish(mut self) {
         drop(self.input.take());
         // The pager's exit status does not matter.
         let _ = self.child.wait();
+        drop(self.ending.lock());
     }
 }
 
