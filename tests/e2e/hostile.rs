@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Finished, Place, alone, needs, wait};
+use crate::harness::{Finished, Place, needs, quiet, wait};
 use x11prof_collection::{Cell, EpisodeRow, TableWriter, schema};
 use x11prof_trace::{
     Block, ConnectionId, Control, CpuTime, Direction, EmulatedNetwork, Existing, ExistingClient,
@@ -647,7 +647,7 @@ fn symbols_are_not_read_through_links_to_pipes() {
 fn names_from_a_separate_process_take_under_30_ms() {
     needs("cc", "gcc");
     let place = Place::new();
-    let _alone = alone();
+    let _quiet = quiet();
     place.write("t.c", b"int main(void) { return 0; }");
     let made = std::process::Command::new("cc")
         .args(["-g", "-o", "program", "t.c"])

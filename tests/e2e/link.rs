@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::harness::slow_relay::{Slow, SlowRelay};
-use crate::harness::{Place, Server, alone, needs};
+use crate::harness::{Place, Server, needs, quiet};
 use crate::hostile::changed;
 use serde_json::Value;
 use x11prof_trace::{Control, Link, Record};
@@ -22,7 +22,7 @@ fn link(place: &Place, display: &str) -> Value {
 
 #[test]
 fn each_kind_of_slow_link_is_recognised() -> Result<(), String> {
-    let _alone = alone();
+    let _quiet = quiet();
     let server = Server::xvfb(&[]);
     let place = Place::new();
     // Retry once: on a busy machine the relay's timers fire late, which is another kind of slowness.

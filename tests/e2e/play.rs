@@ -14,7 +14,7 @@ use x11rb::rust_connection::RustConnection;
 use x11rb::wrapper::ConnectionExt as _;
 
 use crate::harness::examples::example;
-use crate::harness::{Finished, Place, Recording, Server, alone, is_key_down, needs, until, wait};
+use crate::harness::{Finished, Place, Recording, Server, is_key_down, needs, quiet, until, wait};
 
 /// Handlers' times in milliseconds.
 const TIMES: [&str; 4] = ["10", "30", "100", "300"];
@@ -38,7 +38,7 @@ fn latencies(result: &Value) -> Vec<f64> {
 #[test]
 fn key_latencies_match_handler_times() {
     let place = Place::new();
-    let _alone = alone();
+    let _quiet = quiet();
     let program = example("microbench");
     let program = program.to_str().expect("a path");
     // The client writes its measurements a while after the last key.
@@ -609,7 +609,7 @@ fn killed_program_ends_the_session_at_once() {
         }
         let since = std::time::Instant::now();
         assert!(!wait(&mut child, "x11prof type").success());
-        assert!(since.elapsed() < std::time::Duration::from_secs(8));
+        assert!(since.elapsed() < std::time::Duration::from_secs(30));
         let mut said = String::new();
         let mut stderr = child.stderr.take().expect("a pipe");
         std::io::Read::read_to_string(&mut stderr, &mut said).expect("text");

@@ -12,7 +12,7 @@ use x11prof_trace::{Reader, Record};
 use super::kernel::Kernel;
 use super::toolkits::Toolkit;
 use crate::harness::examples::example;
-use crate::harness::{Disturbance, Finished, Place, Recording, Server, alone, needs, until};
+use crate::harness::{Disturbance, Finished, Place, Recording, Server, needs, quiet, until};
 
 /// LiLa's Table 1.
 pub(crate) const BENCHMARKS: [&str; 11] = [
@@ -262,7 +262,7 @@ pub(crate) fn run_in(
     times_ms: &[u64],
 ) -> Run {
     needs("xdotool", "xdotool");
-    let _alone = alone();
+    let _quiet = quiet();
     let place = Place::new();
     let (trace, truth) = (place.path("trace.mcap"), place.path("truth"));
     let times: Vec<String> = times_ms.iter().map(u64::to_string).collect();

@@ -9,7 +9,7 @@ use super::benchmark::{beginning_ns, ready, xdotool};
 use super::figures::median;
 use super::table::keep;
 use super::toolkits::Toolkit;
-use crate::harness::{Disturbance, Place, Recording, Server, alone, wait};
+use crate::harness::{Disturbance, Place, Recording, Server, quiet, wait};
 
 /// Maximum start-up time of a program.
 const START: Duration = Duration::from_secs(6);
@@ -20,7 +20,7 @@ const TICK_MS: f64 = 15.0;
 
 /// The latencies of key episodes in a ticking program, and their possible error, in milliseconds.
 fn keys_ignored(server: &Server, toolkit: Toolkit) -> (Vec<f64>, f64) {
-    let _alone = alone();
+    let _quiet = quiet();
     let place = Place::new();
     let trace = place.path("trace.mcap");
     xdotool(server, &["mousemove", "90", "90"]);

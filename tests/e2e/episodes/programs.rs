@@ -12,7 +12,7 @@ use super::idle::monotonic_ns;
 use super::kernel::Kernel;
 use super::table::keep;
 use super::toolkits::{classes, source};
-use crate::harness::{Place, Recording, Server, alone, needs, wait};
+use crate::harness::{Place, Recording, Server, needs, quiet, wait};
 
 /// A program and how it is started.
 struct Program {
@@ -193,7 +193,7 @@ fn no_certain_episode_extends_past_the_next_action() {
 
 /// Drives a program and prints its row. Returns the number of episodes that are too long and not marked as unsure.
 fn works(program: &Program) -> usize {
-    let _alone = alone();
+    let _quiet = quiet();
     let server = Server::xvfb(&[]);
     let place = Place::new();
     let trace = place.path("trace.mcap");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::benchmark::{Episode, beginning_ns, episodes};
 use super::figures::{median, quantile};
 use crate::harness::examples::example;
-use crate::harness::{Disturbance, Finished, Place, Recording, Server, alone, wait};
+use crate::harness::{Disturbance, Finished, Place, Recording, Server, quiet, wait};
 
 /// Tolerance for the event's time, which is in whole milliseconds of the server or the event's delivery.
 const BEFORE_MS: f64 = 2.0;
@@ -80,7 +80,7 @@ pub(crate) fn watch(
     steps: &[String],
     frames: Frames,
 ) -> (Vec<Seen>, f64) {
-    let _alone = alone();
+    let _quiet = quiet();
     let place = Place::new();
     if frames == Frames::OneResponse {
         let folder = place.path("gtk-3.0");

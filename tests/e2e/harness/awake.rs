@@ -12,7 +12,16 @@ pub(super) fn keep_awake() {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
             // The kernel ends the process with the thread that started it, so the thread waits for it.
             thread::spawn(|| {
-                let busy = ["chrt", "--idle", "0", "sh", "-c", "while :; do :; done"];
+                let busy = [
+                    "nice",
+                    "-n19",
+                    "chrt",
+                    "--idle",
+                    "0",
+                    "sh",
+                    "-c",
+                    "while :; do :; done",
+                ];
                 let mut command = Command::new("setpriv");
                 // Without util-linux the processors sleep.
                 let _ = command.args(["--pdeathsig", "KILL"]).args(busy).status();

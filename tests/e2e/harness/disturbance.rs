@@ -2,15 +2,16 @@
 //! error of measured times.
 
 use std::fs;
+use std::time::Instant;
 
-/// The kernel's counters advance in steps of 10 ms, and an idle machine has some background work. Less than this
-/// many milliseconds counts as zero.
-const NOTHING_MS: f64 = 40.0;
+/// The share of one processor that other processes may use without a disturbance: the input injector, and background work.
+const NOTHING: f64 = 0.5;
 /// A step of the kernel's counts, in milliseconds (USER_HZ).
 const STEP_MS: f64 = 10.0;
 
 /// The clocks of the kernel since a moment.
 pub(crate) struct Disturbance {
+    began: Instant,
     busy_ms: f64,
     ours_ms: f64,
     kept_ms: f64,
@@ -23,6 +24,7 @@ impl Disturbance {
     /// The disturbance of these processes from now on.
     pub(crate) fn begin(pids: &[u32]) -> Disturbance {
         Disturbance {
+            began: Instant::now(),
             busy_ms: busy_ms(),
             stolen_ms: stolen_ms(),
             ours_ms: ours_ms(pids),
@@ -38,11 +40,11 @@ impl Disturbance {
     }
 
     /// The possible error of times in milliseconds: how long these processes waited for a processor, or the virtual
-    /// machine for a real one; 0 if others used almost no CPU time. The test's other processes have ended.
+    /// machine for a real one; 0 if other processes used almost no CPU time.
     pub(crate) fn end_ms(mut self, pids: &[u32]) -> f64 {
         self.look(pids);
-        let others = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);
-        match others > NOTHING_MS {
+        let others: f64 = (busy_ms() - self.busy_ms) - (ours_ms(pids) - self.ours_ms);
+        match others > NOTHING * self.began.elapsed().as_secs_f64() * 1e3 {
             true => self.most_kept_ms + stolen_ms() - self.stolen_ms,
             false => 0.0,
         }
@@ -67,20 +69,16 @@ fn schedstat_ms(pid: u32) -> [f64; 2] {
     sums
 }
 
-/// CPU milliseconds of these processes, of this process and of its ended children.
+/// CPU milliseconds of these processes.
 fn ours_ms(pids: &[u32]) -> f64 {
-    let others: f64 = pids.iter().map(|pid| schedstat_ms(*pid)[0]).sum();
-    let stat = fs::read_to_string("/proc/self/stat").expect("this process");
-    let (_, after) = stat.rsplit_once(')').expect("a name in brackets");
-    let fields = after.split_whitespace().skip(11).take(4);
-    let steps: f64 = fields.map(|field| field.parse().unwrap_or(0.0)).sum();
-    others + steps * STEP_MS
+    pids.iter().map(|pid| schedstat_ms(*pid)[0]).sum()
 }
 
-/// Milliseconds in which the processors were busy; steal time counts as busy.
+/// Milliseconds in which the processors were busy; steal time counts as busy, and low priorities do not
+/// ([`super::awake`]).
 fn busy_ms() -> f64 {
-    // user, nice, system, interrupts, soft interrupts, stolen (proc(5), `stat`)
-    processors_ms(&[0, 1, 2, 5, 6, 7])
+    // user, system, interrupts, soft interrupts, stolen (proc(5), `stat`)
+    processors_ms(&[0, 2, 5, 6, 7])
 }
 
 /// Milliseconds in which other virtual machines had this one's processors.

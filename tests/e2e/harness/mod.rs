@@ -23,7 +23,7 @@ pub(crate) use programs::{Finished, needs, wait};
 pub(crate) use recording::Recording;
 pub(crate) use server::{Server, is_key_down};
 pub(crate) use shared_files::{xterm_trace, xvfb_parameters};
-pub(crate) use turns::{Turn, alone, side_by_side};
+pub(crate) use turns::{quiet, side_by_side};
 
 /// Waits until `happened` returns `Some`, within the time limit.
 pub(crate) fn until<T>(what: &str, mut happened: impl FnMut() -> Option<T>) -> T {

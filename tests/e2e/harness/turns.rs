@@ -1,4 +1,4 @@
-//! Turns: a test that measures time runs alone; all other tests run concurrently.
+//! Turns: tests that measure times run apart from tests that use much CPU time.
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -7,49 +7,59 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 /// The current turns.
 struct Turns {
     side_by_side: usize,
-    alone: bool,
-    /// Number of tests that wait for an exclusive turn. No other test starts meanwhile.
+    /// Number of tests that measure times.
+    quiet: usize,
+    /// Number of tests that wait until they can measure times.
     waiting: usize,
+    /// No other test starts until all these have run.
+    held_back: bool,
 }
+
+/// Number of tests that wait before other tests are held back. The last of the other tests may take a minute, in which
+/// the processors are idle.
+const WAITING: usize = 4;
+/// Maximum number of tests that measure times at once. They mostly sleep.
+const QUIET: usize = 3;
 
 static TURNS: Mutex<Turns> = Mutex::new(Turns {
     side_by_side: 0,
-    alone: false,
+    quiet: 0,
     waiting: 0,
+    held_back: false,
 });
 static CHANGED: Condvar = Condvar::new();
 
 thread_local! {
-    /// Number of shared and exclusive turns that this test holds.
+    /// Number of turns of either kind that this test holds.
     static HELD: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
 /// A test's turn, released on drop. It stays on the test's thread.
 pub(crate) struct Turn {
-    alone: bool,
+    quiet: bool,
     _thread: PhantomData<MutexGuard<'static, ()>>,
 }
 
-/// A shared turn. [`super::Place`] and [`super::Server`] hold one.
+/// The turn of an ordinary test. [`super::Place`] and [`super::Server`] hold one.
 pub(crate) fn side_by_side() -> Turn {
     Turn::take(false)
 }
 
-/// An exclusive turn.
-pub(crate) fn alone() -> Turn {
+/// The turn of a test that measures times.
+pub(crate) fn quiet() -> Turn {
     Turn::take(true)
 }
 
 impl Turn {
-    fn take(alone: bool) -> Turn {
-        let (beside, by_itself) = HELD.get();
+    fn take(quiet: bool) -> Turn {
+        let (beside, apart) = HELD.get();
         if waits() {
-            match (beside, by_itself, alone) {
+            match (beside, apart, quiet) {
                 (0, 0, false) => change(
-                    |turns| !turns.alone && turns.waiting == 0,
+                    |turns| turns.quiet == 0 && !turns.held_back,
                     |turns| turns.side_by_side += 1,
                 ),
-                // A test that waits here runs nothing that could disturb other tests, so its shared turn is
+                // A test that waits here runs nothing that could disturb other tests, so its other turn is
                 // released.
                 (_, 0, true) => {
                     change(
@@ -57,22 +67,24 @@ impl Turn {
                         |turns| {
                             turns.side_by_side -= usize::from(beside > 0);
                             turns.waiting += 1;
+                            turns.held_back |= turns.waiting >= WAITING;
                         },
                     );
                     change(
-                        |turns| !turns.alone && turns.side_by_side == 0,
+                        |turns| turns.quiet < QUIET && turns.side_by_side == 0,
                         |turns| {
                             turns.waiting -= 1;
-                            turns.alone = true;
+                            turns.held_back &= turns.waiting > 0;
+                            turns.quiet += 1;
                         },
                     );
                 }
                 _ => {}
             }
         }
-        HELD.set((beside + usize::from(!alone), by_itself + usize::from(alone)));
+        HELD.set((beside + usize::from(!quiet), apart + usize::from(quiet)));
         Turn {
-            alone,
+            quiet,
             _thread: PhantomData,
         }
     }
@@ -80,21 +92,21 @@ impl Turn {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let (beside, by_itself) = HELD.get();
-        let (beside, by_itself) = (
-            beside - usize::from(!self.alone),
-            by_itself - usize::from(self.alone),
+        let (beside, apart) = HELD.get();
+        let (beside, apart) = (
+            beside - usize::from(!self.quiet),
+            apart - usize::from(self.quiet),
         );
-        HELD.set((beside, by_itself));
-        if !waits() || by_itself > 0 {
+        HELD.set((beside, apart));
+        if !waits() || apart > 0 {
             return;
         }
-        let was_alone = self.alone;
+        let was_quiet = self.quiet;
         change(
             |_| true,
             |turns| {
-                if was_alone {
-                    turns.alone = false;
+                if was_quiet {
+                    turns.quiet -= 1;
                     turns.side_by_side += usize::from(beside > 0);
                 } else if beside == 0 {
                     turns.side_by_side -= 1;

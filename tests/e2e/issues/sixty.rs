@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use super::sessions::{PROBLEMS, PROGRAMS, Problem, Session};
-use crate::harness::{Place, alone};
+use crate::harness::{Place, quiet};
 
 /// Number of sessions that are recorded concurrently. Their pauses leave enough processor time for each other.
 const AT_A_TIME: usize = 3;
@@ -105,7 +105,7 @@ fn places(report: &Value) -> Vec<usize> {
 /// depends on the machine's load and is tested with sixty sessions.
 #[test]
 fn six_sessions_reveal_the_known_problems() {
-    let _alone = alone();
+    let _quiet = quiet();
     let place = Place::new();
     let folder = folder(&place);
     record(sessions(1, 4), &folder);

@@ -150,7 +150,7 @@ fn key_episodes_include_the_compositor() -> Result<(), String> {
     session.person("mousemove 50 50");
     for key in ["a", "b", "c", "Return"] {
         session.person(&format!("key {key}"));
-        session.look(300);
+        session.look(600);
     }
     let report = session.end();
     let episodes = report.episodes();

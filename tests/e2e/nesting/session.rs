@@ -13,8 +13,7 @@ use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
 
 use crate::harness::examples::example;
 use crate::harness::{
-    Disturbance, Finished, Place, Recording, Server, Turn, alone, kept_waiting_ms, needs, until,
-    wait,
+    Disturbance, Finished, Place, Recording, Server, kept_waiting_ms, needs, until, wait,
 };
 
 /// A server, a recording of it, and its clients.
@@ -27,7 +26,6 @@ pub(crate) struct Session {
     server: Server,
     place: Place,
     // Timing test: hold an exclusive turn.
-    _alone: Turn,
 }
 
 struct Client {
@@ -49,7 +47,6 @@ impl Session {
     }
 
     fn with(more: &[&str], record: impl Fn(&Place, &Path, &str) -> Recording) -> Session {
-        let alone = alone();
         needs("xdotool", "xdotool");
         let server = Server::xvfb(more);
         let place = Place::new();
@@ -61,7 +58,6 @@ impl Session {
             clients: Vec::new(),
             server,
             place,
-            _alone: alone,
         }
     }
 
