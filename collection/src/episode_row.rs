@@ -1,8 +1,6 @@
 //! An episode as a row of a table: its landmark, times and components. The row contains no title, and no key that
 //! writes text.
 
-use std::ops::RangeInclusive;
-
 use serde::{Deserialize, Serialize};
 use x11prof_analyzer::{Blamed, Episode, LatencyBreakdown, Thresholds, component_name};
 use x11prof_protocol::Chord;
@@ -147,16 +145,6 @@ impl EpisodeRow {
 
 /// What precedes the key in the landmark of a key that writes text.
 pub(crate) const TYPING: &str = "Typing ";
-/// Keysyms of keys that write no text: from BackSpace to Escape, the cursor keys, F1 to F35 and Delete (the protocol,
-/// appendix A).
-const COMMANDS: [RangeInclusive<u32>; 4] = [
-    0xFF08..=0xFF1B,
-    0xFF50..=0xFF6B,
-    0xFFBE..=0xFFE0,
-    0xFFFF..=0xFFFF,
-];
-/// The modifiers of shortcuts: Ctrl, Alt and Super (protocol, SETofKEYMASK).
-const SHORTCUT: u16 = 4 | 8 | 64;
 
 /// Returns the action of a group of stimuli, from the landmark of one of them. A slow release of a key or button belongs
 /// to the action of its press. A fast one is no further use of the key, so it keeps its own name. A key that writes text
@@ -167,24 +155,23 @@ fn action(group: &str, landmark: &str, is_slow: bool, names_all_keys: bool) -> S
         ("Clicks", "Clicks"),
         ("Keys released", "Typing"),
         ("Typing", "Typing"),
+        ("Other keys", "Typing"),
     ];
     let kind = kinds.into_iter().find_map(|(name, press)| {
         let window = group.strip_prefix(name)?;
-        (is_slow || name == press).then_some((press, window))
+        (is_slow || !name.ends_with("released")).then_some((press, window))
     });
     let Some((press, window)) = kind else {
         return group.to_owned();
     };
     let (_, what) = landmark.split_once(' ').unwrap_or_default();
     let what = what.split_once(" in ").map_or(what, |(what, _)| what);
-    let writes_no_text = |Chord { keysym, modifiers }| {
-        modifiers & SHORTCUT != 0 || COMMANDS.iter().any(|keys| keys.contains(&keysym))
-    };
+    let writes_text = |key: Chord| key.writes_text();
     match press {
         "Clicks" if what.starts_with("button") && what != "button 1" => {
             format!("Clicks of {what}{window}")
         }
-        "Typing" if what.parse().is_ok_and(writes_no_text) => format!("{what}{window}"),
+        "Typing" if !what.parse().map_or(true, writes_text) => format!("{what}{window}"),
         "Typing" if names_all_keys && !what.is_empty() => format!("{TYPING}{what}{window}"),
         _ => format!("{press}{window}"),
     }
@@ -238,6 +225,9 @@ fn keys_that_write_no_text_are_named() {
         "Left",
     ] {
         assert_eq!(typed(key, false), format!("{key} in Notes"));
+        let landmark = format!("KeyPress {key} in Notes \"a in b\"");
+        let other = action("Other keys in Notes", &landmark, false, false);
+        assert_eq!(other, typed(key, false));
     }
     for key in [
         "a",

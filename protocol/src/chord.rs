@@ -1,6 +1,7 @@
 //! A key with modifiers, such as `F12` or `ctrl+alt+m`.
 
 use std::fmt::{self, Display, Formatter};
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use thiserror::Error;
@@ -32,6 +33,23 @@ impl Chord {
         ("super", 64, 0xFFEB),
         ("shift", 1, 0xFFE1),
     ];
+
+    /// Keysyms of keys that write no text: from BackSpace to Escape, the cursor keys, F1 to F35, modifiers and Delete (the
+    /// protocol, appendix A).
+    const COMMANDS: [RangeInclusive<u32>; 4] = [
+        0xFF08..=0xFF1B,
+        0xFF50..=0xFF6B,
+        0xFFBE..=0xFFEE,
+        0xFFFF..=0xFFFF,
+    ];
+    /// The modifiers of shortcuts: Ctrl, Alt and Super (the protocol, SETofKEYMASK).
+    const SHORTCUT: u16 = 4 | 8 | 64;
+
+    /// Returns false for shortcuts, and for keys such as Return, F5 and Left.
+    pub fn writes_text(&self) -> bool {
+        let is_command = |keys: &RangeInclusive<u32>| keys.contains(&self.keysym);
+        self.modifiers & Chord::SHORTCUT == 0 && !Chord::COMMANDS.iter().any(is_command)
+    }
 
     /// Splits a text such as `ctrl+shift+1` into the mask of its modifiers and the name of the key.
     ///

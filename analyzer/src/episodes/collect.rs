@@ -1,7 +1,7 @@
 //! Converts the pipeline's observations to timeline events.
 
 use rustc_hash::FxHashMap;
-use x11prof_protocol::{Message, SequenceNumber, Symbol};
+use x11prof_protocol::{Chord, Message, SequenceNumber, Symbol};
 use x11prof_session::Session;
 use x11prof_trace::{ConnectionId, Control, Direction, Timestamp};
 
@@ -325,7 +325,13 @@ impl Collector {
     /// Returns the group of a stimulus: the kind of action and the class of the window.
     fn group(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
         let action = match (stimulus.shape, stimulus.detail) {
-            (Shape::Press, Detail::Key(_)) => "Typing",
+            (Shape::Press, Detail::Key(code)) => {
+                let key = self.keyboard.pressed(code, stimulus.modifiers);
+                match key.parse().map_or(true, |key: Chord| key.writes_text()) {
+                    true => "Typing",
+                    false => "Other keys",
+                }
+            }
             (Shape::Release, Detail::Key(_)) => "Keys released",
             // A step of a wheel (XI2 protocol, "Smooth scrolling": buttons 4 to 7).
             (Shape::Press, Detail::Button(4..=7)) => "Scrolling",

@@ -422,7 +422,7 @@ impl Groups {
                     _ => label,
                 }
             }
-            GroupKey::Events => "(events, connections)".to_owned(),
+            GroupKey::Events => "(unattributed)".to_owned(),
             GroupKey::None | GroupKey::Pixmap(_) => format!("(no {})", self.by.name()),
             GroupKey::Others => "(others)".to_owned(),
         }

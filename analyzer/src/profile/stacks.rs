@@ -76,7 +76,7 @@ impl WorkKind {
                 TransportPart::Event => "(event)",
                 TransportPart::Error => "(error)",
                 TransportPart::Setup => "(connection setup)",
-                TransportPart::Own => "(unattributed)",
+                TransportPart::Own => "(the server's own work)",
             }
             .to_owned(),
         }

@@ -120,8 +120,7 @@ fn of_client(client: &ClientNow, report: &NowReport) -> Row {
     let mut cells = vec![name.clone(), pid];
     cells.extend(rates(&sums, true));
     cells.push(match (client.connected, client.joined, held) {
-        (false, _, _) => "ended".to_owned(),
-        (true, true, 0) => "-".to_owned(),
+        (false, _, _) | (true, true, 0) => "-".to_owned(),
         (true, true, held) => format!("≥ {}", bytes(held)),
         (true, false, held) => bytes(held),
     });
@@ -181,6 +180,9 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         let by = clients.find(|one| one.client == Some(wait.connection));
         let by = by.map_or_else(|| plain(&wait.client).into_owned(), |one| name(one, report));
         return format!("waited for {by}");
+    }
+    if !client.connected {
+        return "ended".to_owned();
     }
     let mostly = client.mostly.as_ref();
     mostly.map_or_else(String::new, |one| plain(&one.request).into_owned())

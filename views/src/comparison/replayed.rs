@@ -36,7 +36,7 @@ pub fn replayed(comparison: &Comparison, page: &Page) -> String {
     text.push('\n');
     text.push_str(&requests(comparison, page));
     let mut legend =
-        "Server time in ms. • these requests together use half of the time. (events, connections): also \
+        "Server time in ms. • these requests together use half of the time. (unattributed): also \
          other clients, and GetInputFocus requests that the replay added."
             .to_owned();
     if !page.all {

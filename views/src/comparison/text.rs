@@ -295,7 +295,7 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
                 _ => ms(at, rest),
             }
         };
-        let head = ["(events, connections)".to_owned(), String::new()];
+        let head = ["(unattributed)".to_owned(), String::new()];
         table.row(head.into_iter().chain(servers.clone().map(rest)));
         let head = ["All".to_owned(), count(&lines).to_string()];
         let all = servers

@@ -148,7 +148,9 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
             }
             lines.extend(worst_of_input(report, page));
         }
-        None => lines.push("No user action.".to_owned()),
+        None => {
+            lines.push("No user action: no client received a key, a click or a motion.".to_owned());
+        }
     }
     let others: u64 = rest.iter().map(|of| of.count).sum();
     if others > 0 {

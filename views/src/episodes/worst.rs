@@ -156,26 +156,29 @@ fn modal(phase: &ModalReport) -> String {
 /// The maximum number of links of the critical path that are shown. The longest links are shown.
 const LINKS: usize = 6;
 
+/// Adds up neighbours that have the same client, component and request.
+fn merged(path: &[PathReport]) -> Vec<PathReport> {
+    let key = |of: &PathReport| (of.kind, of.connection, of.request.clone());
+    let merged = path.chunk_by(|a, b| key(a) == key(b)).filter_map(|links| {
+        let longest = links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
+        Some(PathReport {
+            start_ms: links.first()?.start_ms,
+            ms: links.iter().map(|link| link.ms).sum(),
+            ..longest.clone()
+        })
+    });
+    merged.collect()
+}
+
 /// Writes the main cause to `text`, and the longest links of the critical path in time order if other clients are on the
 /// path.
 fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String) {
     let own = Some(of.client);
     let indent = " ".repeat(14);
-    let key = |of: &PathReport| (of.kind, of.connection, of.request.clone());
-    let merged = blame
-        .path
-        .chunk_by(|a, b| key(a) == key(b))
-        .filter_map(|links| {
-            let longest = links.iter().max_by(|a, b| a.ms.total_cmp(&b.ms))?;
-            Some(PathReport {
-                start_ms: links.first()?.start_ms,
-                ms: links.iter().map(|link| link.ms).sum(),
-                ..longest.clone()
-            })
-        });
-    let mut links: Vec<PathReport> = merged.collect();
     // Shorter links are not printed.
+    let mut links = merged(&blame.path);
     links.retain(|link| link.ms >= 1.0);
+    let mut links = merged(&links);
     links.sort_by(|a, b| b.ms.total_cmp(&a.ms));
     links.truncate(LINKS);
     let line = format!("{indent}{}", plain(&blame.sentence));
@@ -184,9 +187,7 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
     let others = links.iter().any(|link| Some(link.connection) != own);
     if others {
         links.sort_by(|a, b| a.start_ms.total_cmp(&b.start_ms));
-        text.push_str(&format!(
-            "{indent}Critical path, longest steps in order, short ones added up:\n"
-        ));
+        text.push_str(&format!("{indent}Critical path, longest steps in order:\n"));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));
             let line = format!(

@@ -7,7 +7,11 @@ use crate::plain::plain;
 use crate::units::counted;
 
 pub(super) fn caveats(report: &ProfileReport, page: &Page) -> String {
-    let text = of_warnings(&report.warnings, page);
+    // X errors are on the first page. Pages about one grouping need not repeat them.
+    let is_here =
+        |warning: &&Warning| report.groups.is_none() || warning.kind != WarningKind::Errors;
+    let warnings: Vec<Warning> = report.warnings.iter().filter(is_here).cloned().collect();
+    let text = of_warnings(&warnings, page);
     match text.is_empty() {
         true => text,
         false => format!("\n{text}"),

@@ -83,8 +83,8 @@ impl Line {
     }
 }
 
-/// The names of the row for time that belongs to no request, and of the row for time that belongs to no group.
-const UNATTRIBUTED: [&str; 2] = ["(no request)", "(unattributed)"];
+/// The name of the row for time that belongs to no request.
+const UNATTRIBUTED: &str = "(unattributed)";
 
 /// Returns the rows of requests or groups with their transport costs, the most expensive first, and the row of the
 /// unattributed time.
@@ -93,7 +93,8 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
         Some(groups) => (&groups.lines, true),
         None => (&report.requests, false),
     };
-    let mut lines: Vec<Line> = of.iter().map(Line::of).collect();
+    let of = of.iter().map(Line::of);
+    let mut lines: Vec<Line> = of.filter(|line| line.name != UNATTRIBUTED).collect();
     // Groups include their events.
     if !grouped && report.transport.events > 0 {
         lines.push(Line {
@@ -111,7 +112,7 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     lines.sort_by(|a, b| b.time().total_cmp(&a.time()).then(b.count.cmp(&a.count)));
     // A smaller remainder is a rounding error.
     let rest = (server_ms + network_ms > 1e-6 * total.time_ms).then(|| Line {
-        name: UNATTRIBUTED[usize::from(grouped)].to_owned(),
+        name: UNATTRIBUTED.to_owned(),
         server_ms: server_ms.max(0.0),
         network_ms: network_ms.max(0.0),
         count: 0,
@@ -251,18 +252,22 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         false => "Time: server CPU, including wakeups, reading and replies",
     }
     .to_owned();
+    let by = report.groups.as_ref().map(|groups| groups.by.as_str());
     if let Some(Line { name, .. }) = lines(report).1 {
         let others = match report.trace.client {
             Some(_) => "other clients",
             None => "clients that are not in the recording",
         };
-        // In a breakdown, connections are in the group of events.
-        let connections = ["connections, ", ""][usize::from(report.groups.is_some())];
+        // Other groupings have connections and events in their rows.
+        let more = match by {
+            None => "connections, ",
+            Some("function" | "line" | "stack") => "connections, events, ",
+            Some(_) => "",
+        };
         text.push_str(&format!(
-            ". {name}: {connections}the server's own work, and {others}"
+            ". {name}: {more}the server's own work, and {others}"
         ));
     }
-    let by = report.groups.as_ref().map(|groups| groups.by.as_str());
     let row = format!("(no {})", by.unwrap_or_default());
     let mut groups = report.groups.iter().flat_map(|groups| &groups.lines);
     if groups.any(|line| line.name == row) {

@@ -53,12 +53,16 @@ fn recorded(report: &ProfileReport) -> String {
     };
     let client = trace.client.as_deref().map(plain);
     let client = client.map_or_else(String::new, |client| format!(", client {client}"));
+    // Connections of the whole recording, of which some may be idle or closed in a part.
+    let on = match part.is_empty() {
+        true => format!(" on {}", counted(trace.connection_count, "connection")),
+        false => String::new(),
+    };
     format!(
-        "{}{client}{part}: {}, {} on {}{}",
+        "{}{client}{part}: {}, {}{on}{}",
         plain(&trace.path),
         duration(trace.duration_ms),
         counted(report.total.count, "request"),
-        counted(trace.connection_count, "connection"),
         if trace.complete { "" } else { ", cut off" },
     )
 }
