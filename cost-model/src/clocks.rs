@@ -32,7 +32,8 @@ impl Measured {
 }
 
 impl Point {
-    /// The time on `clock`; `None` if it was not measured. A rate is a wall-clock time (equation 8).
+    /// The time of one request on `clock`; `None` if it was not measured. The wall-clock time may be known as a rate in
+    /// requests per second (Xprof, equation 8).
     pub fn time(&self, clock: Clock) -> Option<Micros> {
         match clock {
             Clock::Cpu => self.cpu_us,

@@ -2,8 +2,8 @@
 
 use crate::{Clock, Cost, Micros, ServerParameters, SleepCosts, TransportCosts};
 
-/// The transport costs of a server. If the parameter file has no transport costs, such as the files of the Xprof
-/// paper's servers, all costs are zero and `is_known` is false.
+/// The transport costs of a server. Some parameter files, such as those of the Xprof paper's servers, have no transport
+/// costs: all costs are zero and `is_known` is false.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TransportEstimates {
     clock: Option<Clock>,

@@ -17,8 +17,9 @@ enum Lists {
     /// A list that fills the message, with elements of this many bytes. If the list has a second element,
     /// `x11rb-protocol` 0.14 reads the first one forever.
     Single(usize),
-    /// Groups from byte 32 on. Their number is the CARD32 at `count`. A group has `fixed` bytes, and in them, at
-    /// `inner`, the CARD32 count of the elements of `element` bytes that follow.
+    /// Groups from byte 32 of the message on. The CARD32 at byte `count` of the message is the number of groups. A group
+    /// starts with `fixed` bytes. The CARD32 at byte `inner` of the group is the number of elements after these bytes;
+    /// each element has `element` bytes.
     Groups {
         count: usize,
         fixed: usize,

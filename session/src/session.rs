@@ -117,7 +117,7 @@ impl Session {
         self.state.closed(client);
     }
 
-    /// The resources that changed when the latest message was handled, or when a connection ended after that message.
+    /// The resource changes of the latest step: a message, or the end of a connection.
     pub fn resource_changes(&self) -> &[ResourceChange] {
         self.state.inventory.changes()
     }

@@ -138,8 +138,8 @@ impl<W: Write> Writer<W> {
         self.out.flush()
     }
 
-    /// The number of messages in the sink at the last [`flush`](Writer::flush), modulo 2³². The next message after the
-    /// flush has this number.
+    /// The number of messages in the sink when the last [`flush`](Writer::flush) ended, modulo 2³². Messages are numbered
+    /// from 0, so the next message has this number.
     pub fn flushed(&self) -> u32 {
         self.out.flushed
     }

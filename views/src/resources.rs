@@ -46,7 +46,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
             "\n{hidden} held less in the server (--format json lists all)\n"
         ));
     }
-    text.push_str("Peak: the largest number at one time. Brief: created and freed at once\n");
+    text.push_str("Peak: the largest number at one time. Brief: freed soon after creation\n");
     page.fold(&text)
 }
 

@@ -305,7 +305,11 @@ impl Collector {
 
     /// Returns the landmark of a stimulus: the trigger, the key or button, and the window.
     fn landmark(&self, session: &Session, stimulus: &Stimulus) -> Label {
-        let mut text = stimulus.name.to_string();
+        // XInput 2 names crossings like a key.
+        let mut text = match stimulus.name.as_str() {
+            name @ ("Enter" | "Leave") => format!("{name}Notify"),
+            name => name.to_owned(),
+        };
         match stimulus.detail {
             Detail::None | Detail::Touch(_) => {}
             Detail::Key(code) => {

@@ -120,10 +120,10 @@ pub fn component_name(kind: &str) -> &str {
         "writing" => "server wait (writing)",
         "round_trips" => "server wait (replies)",
         "grab" => "server wait (grab)",
-        "server_processor" => "server wait (no free CPU)",
+        "server_processor" => "server wait (no CPU for the server)",
         "drawing" => "server wait (drawing)",
         "other_clients" => "other clients",
-        "awaited" => "other clients (answer)",
+        "awaited" => "other clients (response awaited)",
         other => other,
     }
 }

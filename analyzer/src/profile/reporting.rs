@@ -455,7 +455,9 @@ fn warnings(profile: &Profile, summary: &TraceSummary) -> Vec<Warning> {
     }
     if let Some((switches, clock)) = profile.doubt() {
         let (switches, clock) = (switches.as_ms(), clock.as_ms());
-        let times = format!("{switches:.1} ms by context switches, {clock:.1} ms by the CPU clock");
+        let times = format!(
+            "{switches:.1} ms by context switches, {clock:.1} ms by the server's CPU clock"
+        );
         let differ = Warning::general(WarningKind::ClocksDiffer, Some(times), 1);
         warnings.push(differ);
     }

@@ -13,6 +13,8 @@ use crate::text::units::duration_ms;
 
 /// Maximum number of destroyed resources that are kept (the latest), and of clients whose errors are counted.
 const MAX_GONE: usize = 4096;
+/// Maximum number of kinds of errors that the description names.
+const SHOWN: usize = 4;
 
 /// The end of a resource.
 #[derive(Debug, Clone, Copy)]
@@ -121,7 +123,7 @@ impl XErrors {
         self.chosen(choice).map(|(count, _)| count).sum()
     }
 
-    /// A sentence with the number of each kind of error of the chosen clients, and an example of each. `start` is the
+    /// The number of each kind of error of each chosen client, at most [`SHOWN`] of them, with an example of the first. `start` is the
     /// beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
@@ -129,37 +131,40 @@ impl XErrors {
         start: Timestamp,
         client_name: impl Fn(ConnectionId) -> String,
     ) -> String {
-        let mut kinds = Kinds::new();
-        for (count, one) in self.chosen(choice) {
-            add(&mut kinds, *count, *one);
-        }
-        let mut kinds: Vec<_> = kinds.into_values().collect();
-        kinds.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
+        let mut all: Vec<_> = self.chosen(choice).copied().collect();
+        all.sort_by_key(|(count, one)| (std::cmp::Reverse(*count), one.client, one.name));
+        let more = all.split_off(all.len().min(SHOWN));
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
-        // The same client is named once.
-        let mut said = None;
-        let text = |(count, one): (u64, XError)| {
-            let end = one.gone.map_or_else(String::new, |gone| {
-                let time = at(gone.time);
-                let end = match gone.by {
-                    Some((client, request)) => {
-                        let client = client_name(client);
-                        format!("which {client} had destroyed {time} ({request})")
-                    }
-                    None => format!("which went with its client {time}"),
-                };
-                format!(" on {:#x}, {end}", one.resource)
-            });
-            let such = if count > 1 { ", such as" } else { "" };
-            let (name, request, time) = (one.name, one.request, at(one.time));
-            let client = match said.replace(one.client) == Some(one.client) {
-                true => String::new(),
-                false => format!(" of {}", client_name(one.client)),
-            };
-            format!("{count} {name}{such} {time}: {request}{client}{end}")
-        };
-        let all: Vec<_> = kinds.into_iter().map(text).collect();
-        all.join("; ")
+        let mut texts = Vec::new();
+        let mut last = None;
+        for (count, one) in all {
+            let mut text = format!("{count} {}", one.name);
+            if last.replace(one.client) != Some(one.client) {
+                text.push_str(&format!(" of {}", client_name(one.client)));
+            }
+            // Only the most frequent kind has an example.
+            if texts.is_empty() {
+                let such = ["", " such as"][usize::from(count > 1)];
+                text.push_str(&format!(",{such} {} {}", one.request, at(one.time)));
+                text.push_str(&one.gone.map_or_else(String::new, |gone| {
+                    let time = at(gone.time);
+                    let end = match gone.by {
+                        Some((client, request)) => {
+                            format!(
+                                "which {} had destroyed {time} ({request})",
+                                client_name(client)
+                            )
+                        }
+                        None => format!("which went with its client {time}"),
+                    };
+                    format!(" on {:#x}, {end}", one.resource)
+                }));
+            }
+            texts.push(text);
+        }
+        let more: u64 = more.iter().map(|(count, _)| count).sum();
+        texts.extend((more > 0).then(|| format!("{more} more")));
+        texts.join("; ")
     }
 }
 
@@ -206,10 +211,9 @@ mod tests {
         let [window, value] = kinds.as_slice() else {
             panic!("{text}")
         };
-        assert!(window.starts_with("2 BadWindow, such as at "), "{text}");
-        assert!(window.ends_with(" s: MapWindow of client 1"), "{text}");
-        // The client is named once.
-        assert!(value.ends_with(" s: GetWindowAttributes"), "{text}");
+        let such = "2 BadWindow of client 1, such as MapWindow at ";
+        assert!(window.starts_with(such), "{text}");
+        assert_eq!(*value, "1 BadValue");
     }
 
     #[test]
@@ -231,9 +235,11 @@ mod tests {
         let text = errors.describe(&all, Timestamp::from_nanos(0), |client| {
             format!("client {}", client.0)
         });
-        assert!(text.starts_with("1 BadWindow at "), "{text}");
-        let named =
-            format!("MapWindow of client 1 on {window_id:#x}, which client 1 had destroyed");
+        assert!(
+            text.starts_with("1 BadWindow of client 1, MapWindow at "),
+            "{text}"
+        );
+        let named = format!(" on {window_id:#x}, which client 1 had destroyed");
         assert!(
             text.contains(&named) && text.ends_with("(DestroyWindow)"),
             "{text}"

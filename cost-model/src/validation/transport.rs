@@ -19,8 +19,8 @@ pub(super) fn validate_transport(transport: &TransportCosts) -> Result<(), Strin
     }
 }
 
-/// Checks the costs `points` after sleeps of different lengths: the lengths must ascend, and the costs and spreads must
-/// not be negative.
+/// Checks `points`: the length of a sleep, the costs after that sleep, and their spread. The lengths must ascend, and the
+/// costs and spreads must not be negative.
 fn validate_after<const N: usize>(
     name: &str,
     points: impl Iterator<Item = (Micros, [Micros; N], Option<f64>)>,

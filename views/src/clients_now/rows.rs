@@ -185,5 +185,5 @@ fn what(client: &ClientNow, report: &NowReport) -> String {
         return "ended".to_owned();
     }
     let mostly = client.mostly.as_ref();
-    mostly.map_or_else(String::new, |one| plain(&one.request).into_owned())
+    mostly.map_or_else(String::new, |one| format!("mostly {}", plain(&one.request)))
 }

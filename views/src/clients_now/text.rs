@@ -12,7 +12,7 @@ use crate::units::{duration, number};
 /// The verdict, and then the rows of the kind `by` in the given order. `of` is the name of the display or recording.
 pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> String {
     let head = format!(
-        "{}, {:.1} s to {:.1} s: {} requests and {} of server time per second",
+        "{}, {:.1} s to {:.1} s, per second: {} requests and {} of server time",
         plain(of),
         (report.at_s - report.seconds).max(0.0),
         report.at_s,

@@ -16,7 +16,7 @@ const OTHER: &str = ".other { background: var(--good); }";
 
 /// Maximum number of issues that are listed and have a page.
 pub const PAGES: usize = 1000;
-/// The file name of the page with the list.
+/// The file name of the first page, which lists the issues.
 pub const INDEX: &str = "index.html";
 
 /// The file name of an issue's page.

@@ -108,7 +108,7 @@ fn verdict(difference: &Difference, page: &Page) -> String {
         (Some(_), _) => {
             let percent = 100.0 * difference.level;
             text.push_str(&format!(
-                "Significant at the {percent:.0} % level, corrected for {} comparisons; intervals are not corrected.\n",
+                "Significant at the {percent:.0} % level, corrected for {} comparisons. Intervals have no such correction.\n",
                 difference.rows.len()
             ));
         }
@@ -175,7 +175,7 @@ fn speeds(difference: &Difference) -> String {
         (true, true) => {
             let mut rows = difference.rows.iter();
             let part = rows.find(|row| row.real == Some(true) && !row.quantity.is_count());
-            let part = part.map(|row| format!("; a part did: {}", said(row)));
+            let part = part.map(|row| format!("; parts did, such as {}", said(row)));
             format!(
                 "No total time changed significantly{}.\n",
                 part.unwrap_or_default()
@@ -460,7 +460,7 @@ mod tests {
             ..difference
         };
         let part = "ms an action: Clicks in Notes 300 → 82.5";
-        let said = format!("No total time changed significantly; a part did: {part}.\n");
+        let said = format!("No total time changed significantly; parts did, such as {part}.\n");
         assert_eq!(speeds(&tested), said);
     }
 

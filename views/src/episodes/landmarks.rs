@@ -8,7 +8,7 @@ use crate::table::Table;
 
 /// Explains rows such as `StateNotify`.
 const EVENTS: &str = "Episodes without an action of the user are named by what the program handled: an X event, a frame of an \
-     animation (Frame tick), or anything else (Timer or file). An episode includes the work that it causes in other clients, except with --client.";
+     animation (Frame tick), a start-up that shows no window (Connected, nothing shown), or anything else (Timer or file). An episode includes the work that it causes in other clients, except with --client.";
 
 /// The table of landmarks, with at most `rows` rows. With `each_key`, the landmarks of a group are listed below it.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {

@@ -6,7 +6,6 @@ use super::words::{brief, causes, cut, latency, ordinal};
 use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::{Page, Style};
 use crate::plain::plain;
-use crate::profile::endless;
 use crate::units::counted;
 
 /// The parts of the report on episodes to show.
@@ -76,7 +75,7 @@ pub fn verdict_lines(report: &EpisodesReport) -> Vec<String> {
         .triggers
         .iter()
         .any(|of| of.trigger == "input" && of.count > 0);
-    let lines = acted.then(|| sentences(report, &endless()));
+    let lines = acted.then(|| sentences(report));
     lines
         .iter()
         .flatten()
@@ -89,11 +88,11 @@ const OVERLAP: f64 = 1.5;
 
 /// Returns the summary in at most five lines.
 fn verdict(report: &EpisodesReport, page: &Page) -> String {
-    page.answer(sentences(report, page).iter().map(|line| plain(line)), 2)
+    page.answer(sentences(report).iter().map(|line| plain(line)), 2)
 }
 
 /// Returns the sentences of the summary: the number of actions, their latencies, and the causes of the latencies.
-fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
+fn sentences(report: &EpisodesReport) -> Vec<String> {
     let (input, rest): (Vec<_>, Vec<_>) =
         report.triggers.iter().partition(|of| of.trigger == "input");
     let loops = report.loops.iter().map(|one| &one.sentence).take(1);
@@ -146,10 +145,13 @@ fn sentences(report: &EpisodesReport, page: &Page) -> Vec<String> {
                         .to_owned(),
                 );
             }
-            lines.extend(worst_of_input(report, page));
+            lines.extend(worst_of_input(report));
         }
         None => {
-            lines.push("No user action: no client received a key, a click or a motion.".to_owned());
+            lines.push(
+                "No user action: no client received a key, a click or a motion in this time."
+                    .to_owned(),
+            );
         }
     }
     let others: u64 = rest.iter().map(|of| of.count).sum();
@@ -191,7 +193,7 @@ fn outliers(of: &OutliersReport) -> String {
 /// The user's slowest action if it took longer than its threshold, with its cause, for a page with another subject.
 pub fn slowest_action(report: &EpisodesReport) -> Option<String> {
     let worst = slowest(report).filter(|worst| worst.perceptible)?;
-    let line = worst_of_input(report, &endless())?;
+    let line = worst_of_input(report)?;
     let (_, cause) = line.split_once(": ")?;
     let (took, cause) = (latency(worst.latency_ms), cause.trim_end_matches('.'));
     Some(format!(
@@ -199,13 +201,16 @@ pub fn slowest_action(report: &EpisodesReport) -> Option<String> {
     ))
 }
 
+/// The maximum length of a landmark in a sentence.
+const NAME: usize = 60;
+
 /// The user's slowest action.
 fn slowest(report: &EpisodesReport) -> Option<&EpisodeReport> {
     let input = report.episodes.iter().filter(|of| of.trigger == "input");
     input.max_by(|a, b| a.latency_ms.total_cmp(&b.latency_ms))
 }
 
-fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
+fn worst_of_input(report: &EpisodesReport) -> Option<String> {
     let worst = slowest(report)?;
     let awaited = worst.awaited.first();
     let awaited = awaited.filter(|wait| wait.ms > worst.latency_ms / 2.0);
@@ -226,11 +231,9 @@ fn worst_of_input(report: &EpisodesReport, page: &Page) -> Option<String> {
             all.next().unwrap_or_default()
         }
     };
-    // The cause is the most important part of the line, so the name is shortened first.
-    let room = page.columns().saturating_sub(23 + mostly.chars().count());
     Some(format!(
         "Longest: {} at {:.3} s, {mostly}.",
-        cut(&worst.landmark, room.max(12)),
+        cut(&worst.landmark, NAME),
         worst.start_ms / 1000.0,
     ))
 }

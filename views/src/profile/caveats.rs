@@ -35,13 +35,13 @@ pub(crate) fn of_warnings(warnings: &[Warning], page: &Page) -> String {
         let details: Vec<_> = whole
             .filter_map(|of| of.from.as_deref().map(plain))
             .collect();
-        let details = match details.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", details.join("; ")),
-        };
+        let details = details.join("; ");
         // Errors are a fact about the programs, not a caveat about the figures.
-        let mark = ["?", "!"][usize::from(first.kind == WarningKind::Errors)];
-        let line = format!("{mark} {what}{details}; {mend}");
+        let line = match (first.kind, details.is_empty()) {
+            (WarningKind::Errors, _) => format!("! {what}: {details}; {mend}"),
+            (_, true) => format!("? {what}; {mend}"),
+            (_, false) => format!("? {what} ({details}); {mend}"),
+        };
         text.push_str(&page.wrap_in(Style::Caveat, &line, 2));
     }
     text
@@ -96,8 +96,8 @@ pub(super) fn doubt(kind: WarningKind, count: u64) -> (String, &'static str) {
             "the report ignores them",
         ),
         WarningKind::ClocksDiffer => (
-            "server CPU is uncertain: the kernel reports two values".to_owned(),
-            "server times are by the CPU clock and may be too high; record on an idle machine",
+            "server times may be too high: two clocks of the kernel differ".to_owned(),
+            "the time of each request is by the CPU clock; record on an idle machine",
         ),
         WarningKind::LostBytes => (
             format!("{} after a hole in the trace cannot be decoded", of("byte")),

@@ -72,7 +72,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["run_queue_ms"] = 850.0.into();
     let crowded = verdict(&start);
     assert!(
-        crowded.contains("server wait 95 % (85 % no free CPU)"),
+        crowded.contains("server wait 95 % (mostly no free CPU)"),
         "{crowded}"
     );
     // Nor is such a client.
@@ -82,7 +82,7 @@ fn network_start_up_names_its_cause_without_forecast() {
     start["parts"]["client_ms"] = 900.0.into();
     let crowded = verdict(&start);
     assert!(
-        crowded.contains("off-CPU 80 % (70 % no free CPU)"),
+        crowded.contains("off-CPU 80 % (mostly no free CPU)"),
         "{crowded}"
     );
 }

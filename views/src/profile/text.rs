@@ -239,8 +239,8 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     format!("{}{about}\n", table.on(page))
 }
 
-/// Returns true if the server's time is unknown: the recorded server is behind a relay, and the user specified no cost
-/// data.
+/// Returns true if only the network's time is known: x11prof reached the server through a relay such as ssh, so the
+/// server's time was not measured, and the user specified no cost data.
 fn is_only_network(report: &ProfileReport) -> bool {
     report.server.relay.is_some() && report.server.name.is_empty()
 }

@@ -85,11 +85,8 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     };
     let idle = slowest.idle_ms.unwrap_or(0.0);
     let part = |(name, ms): (&str, f64)| {
-        let no_cpu = slowest.no_free_cpu_ms(name);
-        let no_cpu = match percent(no_cpu, latency) >= LEAST_PERCENT {
-            true => format!(" ({} no free CPU)", of(no_cpu)),
-            false => String::new(),
-        };
+        let mostly = slowest.no_free_cpu_ms(name) > ms / 2.0;
+        let no_cpu = ["", " (mostly no free CPU)"][usize::from(mostly)];
         format!("{name} {}{no_cpu}", of(ms))
     };
     let mut parts = slowest.components();
@@ -107,10 +104,10 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let before = before.and_then(|parts| parts.before_connection_ms);
     let before = before.filter(|before| *before > 0.01 * latency);
     let before = before.map_or_else(String::new, |before| {
-        format!(", {} before it connected", duration(before))
+        format!("; {} of it before the client connected", duration(before))
     });
     Some(format!(
-        "Start-up{whose} {}: {}; {}{before}{abroad}",
+        "Start-up{whose} {}: {}{before}; {}{abroad}",
         duration(latency),
         parts.join(", "),
         counted(slowest.round_trips, "round trip"),
@@ -161,14 +158,14 @@ fn who(report: &ProfileReport) -> String {
     }
 }
 
-/// Returns a line such as `Capturing stacks: up to 6.85 ms of the clients' CPU time`; `None` if the overhead is small or
+/// Returns a line such as `Capturing stacks used up to 6.85 ms of the clients' CPU time`; `None` if the overhead is small or
 /// unknown.
 fn stacks(report: &ProfileReport) -> Option<String> {
     let took = report.client_and_server.stacks_ms?;
     let of_clients = percent(took, report.total.client_cpu_ms?);
     (of_clients >= LEAST_PERCENT).then(|| {
         format!(
-            "Capturing stacks: up to {} of the clients' CPU time",
+            "Capturing stacks used up to {} of the clients' CPU time",
             duration(took)
         )
     })

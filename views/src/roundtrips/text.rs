@@ -249,7 +249,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
             format!("Saves nothing while the start-up waits for {other}")
         }
         None if one.adds_ms > 1.01 * one.saves_ms => {
-            format!("Saves {all} alone, {more} after the suggestions above")
+            format!("Saves {all} alone, {more} in addition to the suggestions above")
         }
         None if one.adds_ms < 0.99 * one.saves_ms => format!("Saves {all} alone"),
         None => format!("Saves {all}"),
@@ -261,13 +261,18 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
     if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
         let beyond = duration(beyond);
-        saves.push_str(&format!(" ({beyond} of it behind other bytes on the link)"));
+        saves.push_str(&format!(
+            " ({beyond} of it is waiting behind other bytes on the link)"
+        ));
     }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
-        saves.push_str(" (some of these round trips are not on the critical path)");
+        let all = duration(waits);
+        saves.push_str(&format!(
+            " (its round trips take {all}; the rest overlaps other waits)"
+        ));
     }
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
-        saves.push_str(&format!(", {more} after the suggestions above"));
+        saves.push_str(&format!(", {more} in addition to the suggestions above"));
     }
     format!("{saves}: {}.", action(report, one))
 }
@@ -362,6 +367,7 @@ pub(crate) fn suggestions(report: &RoundTripsReport) -> impl Iterator<Item = &Su
 pub(crate) fn heading(report: &RoundTripsReport) -> String {
     let total = &report.total;
     let times = total.before_ms.zip(total.after_ms);
+    let times = times.filter(|(before, after)| before - after > 0.01 * before);
     let times = times.map_or_else(String::new, |(before, after)| match report.start_up_only {
         true => format!("{} less, ", duration(before - after)),
         false => format!("{} → {}, ", duration(before), duration(after)),
@@ -476,7 +482,8 @@ fn start_up_lines(report: &RoundTripsReport, out: &mut String, page: &Page) {
             out.push_str(&parts);
         }
     }
-    rest(out, start_ups.len(), shown.len());
+    let more = start_ups.len().saturating_sub(shown.len());
+    out.push_str(&left_out(more, " start-ups with --all"));
 }
 
 /// Returns the start-up of a client in one sentence, with its forecast if there is one.
@@ -528,7 +535,10 @@ fn start_up_parts(one: &StartUpReport, page: &Page) -> Option<String> {
     table.bold();
     let before = parts.before_connection_ms.filter(|ms| *ms > 0.0);
     let before = before.map_or_else(String::new, |ms| {
-        format!("{} passed before it connected.\n", duration(ms))
+        format!(
+            "{} of it passed before the client connected.\n",
+            duration(ms)
+        )
     });
     Some(format!("{}{before}", table.on(page)))
 }

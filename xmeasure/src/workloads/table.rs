@@ -196,8 +196,8 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// The sizes of the plan. If there are two names, the second one is a number of items: one item for each size,
-    /// and the pairs in `values`, which are in every plan.
+    /// Returns the values to measure. For one name, a size, they are the sizes of the plan. For two names, a size and a
+    /// number of items, they are pairs: each size of the plan with one item, and the pairs in `values`.
     fn sizes(&mut self, names: &str, values: &[&str]) -> Result<Vec<String>, Stop> {
         let mut sizes = Vec::new();
         for value in values.iter().filter(|value| !value.contains(',')) {

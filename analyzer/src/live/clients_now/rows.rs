@@ -19,7 +19,7 @@ use crate::text::units::nanos_ms;
 
 /// The version of the JSON.
 const FORMAT: u32 = 1;
-/// Maximum number of rows of windows and of requests.
+/// Maximum number of rows of each table: the table of windows and the table of requests.
 const ROWS: usize = 1000;
 /// A client that repeats a request at this rate per second or more is polling.
 const POLLS: f64 = 10.0;
