@@ -26,6 +26,8 @@ const ISSUES_LIMIT: usize = 20_000;
 const PATTERNS_LIMIT: usize = 10_000;
 /// The maximum number of keys of a window whose issues with the same cause are not joined.
 const KEYS: usize = 3;
+/// The other keys have less than one part in this many of the time over the threshold: a busy machine delays any key.
+const OTHER_KEYS: u64 = 5;
 /// Maximum length of a name in bytes. Longer names are cut.
 const NAME_BYTES: usize = 1024;
 /// The name of the sum of all issues, or of all patterns, beyond the limit.
@@ -333,8 +335,9 @@ impl Issues {
         }
     }
 
-    /// Joins the issues that differ only in the key, if they are of more than `KEYS` keys or also of a table, which
-    /// names no key: then typing is slow and not a key. Call this after all sessions were added.
+    /// Joins the issues that differ only in the key, except those of the `KEYS` slowest keys if these have most of the time
+    /// over the threshold: then these keys are slow, and not typing. A table names no key, so its issues are joined. Call
+    /// this after all sessions were added.
     pub fn join_keys(&mut self) {
         let mut joined: BTreeMap<IssueKey, Vec<Issue>> = BTreeMap::new();
         for issue in std::mem::take(&mut self.issues) {
@@ -343,14 +346,20 @@ impl Issues {
             joined.entry(key).or_default().push(issue);
         }
         self.keys.clear();
-        for ((_, landmark, _), same) in joined {
-            let names_no_key = same.iter().any(|one| one.landmark == landmark);
-            if same.len() <= KEYS && !names_no_key {
-                self.issues.extend(same);
-                continue;
-            }
+        for ((_, landmark, _), mut same) in joined {
+            same.sort_by_key(|one| Reverse(one.over));
+            let over = |of: &[Issue]| of.iter().map(|one| one.over).fold(0, u64::saturating_add);
+            let rest = same.get(KEYS..).unwrap_or_default();
+            let few = over(rest) <= over(&same) / OTHER_KEYS;
+            let names_keys = same.iter().all(|one| one.landmark != landmark);
+            let joined = match few && names_keys {
+                true => same.split_off(same.len().min(KEYS)),
+                false => std::mem::take(&mut same),
+            };
+            self.issues.extend(same);
             self.issues.extend(
-                same.into_iter()
+                joined
+                    .into_iter()
                     .reduce(Issue::with)
                     .map(|all| Issue { landmark, ..all }),
             );
@@ -453,9 +462,13 @@ mod tests {
             (a.to_owned(), 50, 100, 1, Some(10)),
         ];
         assert_eq!(joined(&[a, b]), two);
-        let all = ("Typing in Notes".to_owned(), 800, 400, 4, Some(40));
-        let more = ["Typing c in Notes", "Typing d in Notes"];
-        assert_eq!(joined(&[a, b, more[0], more[1]]), [all]);
+        let all = ("Typing in Notes".to_owned(), 1800, 600, 6, Some(60));
+        let more = ["c", "d", "e", "f"].map(|key| format!("Typing {key} in Notes"));
+        let keys = [a, b, &more[0], &more[1], &more[2], &more[3]];
+        assert_eq!(joined(&keys), [all]);
+        // The fourth key has less than a fifth of the time.
+        let names: Vec<_> = joined(&keys[..4]).into_iter().map(|one| one.0).collect();
+        assert_eq!(names, [&more[1], &more[0], b, "Typing in Notes"]);
         // A table names no keys.
         let table = ("Typing in Notes".to_owned(), 200, 200, 2, Some(20));
         assert_eq!(joined(&[a, "Typing in Notes"]), [table]);

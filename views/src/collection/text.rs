@@ -87,13 +87,13 @@ pub(super) fn verdict(report: &IssuesReport) -> Vec<String> {
             let issues = report.issues.iter().filter_map(|of| of.change?.change);
             issues.filter(|change| *change == word).count()
         };
-        lines.push(format!(
-            "Version {new} against {old}: {} new, {} worse, {} fixed, {} better.",
-            count("new"),
-            count("worse"),
-            count("fixed"),
-            count("better"),
-        ));
+        let counts = ["new", "worse", "fixed", "better"].map(|word| (count(word), word));
+        let of = counts.map(|(count, word)| format!("{count} {word}"));
+        let of = match counts.iter().all(|(count, _)| *count == 0) {
+            true => "no change is significant; more sessions show smaller changes".to_owned(),
+            false => of.join(", "),
+        };
+        lines.push(format!("Version {new} against {old}: {of}."));
     }
     lines
 }
