@@ -156,6 +156,7 @@ fn action(group: &str, landmark: &str, is_slow: bool, names_all_keys: bool) -> S
         ("Keys released", "Typing"),
         ("Typing", "Typing"),
         ("Other keys", "Typing"),
+        ("Modifier keys", "Typing"),
     ];
     let kind = kinds.into_iter().find_map(|(name, press)| {
         let window = group.strip_prefix(name)?;

@@ -329,6 +329,7 @@ impl Collector {
     /// Returns the group of a stimulus: the kind of action and the class of the window.
     fn group(&self, session: &Session, stimulus: &Stimulus) -> Symbol {
         let action = match (stimulus.shape, stimulus.detail) {
+            (Shape::Press, Detail::Key(code)) if self.keyboard.is_modifier(code) => "Modifier keys",
             (Shape::Press, Detail::Key(code)) => {
                 let key = self.keyboard.pressed(code, stimulus.modifiers);
                 match key.parse().map_or(true, |key: Chord| key.writes_text()) {

@@ -136,12 +136,8 @@ impl XErrors {
         let more = all.split_off(all.len().min(SHOWN));
         let at = |time: Timestamp| format!("at {:.3} s", duration_ms(time.since(start)) / 1e3);
         let mut texts = Vec::new();
-        let mut last = None;
         for (count, one) in all {
-            let mut text = format!("{count} {}", one.name);
-            if last.replace(one.client) != Some(one.client) {
-                text.push_str(&format!(" of {}", client_name(one.client)));
-            }
+            let mut text = format!("{count} {} of {}", one.name, client_name(one.client));
             // Only the most frequent kind has an example.
             if texts.is_empty() {
                 let such = ["", " such as"][usize::from(count > 1)];
@@ -213,7 +209,7 @@ mod tests {
         };
         let such = "2 BadWindow of client 1, such as MapWindow at ";
         assert!(window.starts_with(such), "{text}");
-        assert_eq!(*value, "1 BadValue");
+        assert_eq!(*value, "1 BadValue of client 1");
     }
 
     #[test]

@@ -52,11 +52,13 @@ pub fn text(difference: &Difference, page: &Page) -> String {
             more => format!("{more} more with --all. "),
         };
         let certain = match (difference.real, is_repeated(difference)) {
-            (Some(_), _) => "Significant first",
-            (None, true) => "yes: every new run is above (or below) every old run. These first",
+            (Some(_), _) => "Significant rows first",
+            (None, true) => {
+                "yes: every new run is above (or below) every old run. These rows first"
+            }
             (None, false) => "Counts first",
         };
-        let legend = format!("{certain}, then the largest. {more}{same} unchanged.");
+        let legend = format!("{certain}. {more}{same} unchanged.");
         text.push_str(&page.wrap_in(Style::Faint, &legend, 0));
     }
     for line in doubts(difference) {
@@ -346,7 +348,10 @@ fn spread(row: &DifferenceRow) -> String {
         true => low.trim_end_matches(" %"),
         false => &low,
     };
-    format!("{low} to {high}")
+    match low == high.trim_end_matches(" %") {
+        true => high,
+        false => format!("{low} to {high}"),
+    }
 }
 
 fn percents(percent: f64) -> String {

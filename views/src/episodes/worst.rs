@@ -190,11 +190,14 @@ fn chain(blame: &BlameReport, of: &EpisodeReport, page: &Page, text: &mut String
         text.push_str(&format!("{indent}Critical path, longest steps in order:\n"));
         for link in links {
             let request = link.request.as_ref().map(|name| format!(", {name}"));
+            let what = match link.kind {
+                "awaited" => "no response yet",
+                _ => &link.location,
+            };
             let line = format!(
-                "{indent}{:>9} ms  {}: {}{}",
+                "{indent}{:>9} ms  {}: {what}{}",
                 brief(link.ms),
                 link.client,
-                link.location,
                 request.unwrap_or_default(),
             );
             text.push_str(&cut(&plain(&line), page.columns()));

@@ -158,7 +158,9 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
             cells.push(format!("{:.places$}", line.server_ms));
             cells.push(format!("{:.places$}", line.network_ms));
         }
-        let counts = (line.count > 0).then(|| {
+        // Without a stack, most of the time is of no request.
+        let no_mean = of_code && line.name.starts_with("(no ");
+        let counts = (line.count > 0 && !no_mean).then(|| {
             let mean = duration(line.time() / line.count as f64);
             [line.count.to_string(), mean]
         });

@@ -73,13 +73,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let slowest = StartUpReport::first(&report.start_up)?;
     let latency = slowest.latency_ms?;
     let of = |part| share(percent(part, latency));
-    let several = report
-        .start_up
-        .iter()
-        .filter(|one| one.latency_ms.is_some())
-        .count()
-        > 1;
-    let whose = match several {
+    let whose = match report.trace.connection_count > 1 {
         true => format!(" of {}", plain(&slowest.client)),
         false => String::new(),
     };

@@ -93,7 +93,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
         // The client cannot save this time by following its own suggestions.
         let waits = one.delayed_by().map_or_else(String::new, |other| {
             let there = duration(one.awaited_ms);
-            format!(", of which it waits {there} for {other} (record without {other})")
+            format!(", of which it waits {there} for {other}")
         });
         format!("start-up{whose} {}{waits}", duration(one.forecast_ms))
     });
@@ -254,17 +254,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
         None if one.adds_ms < 0.99 * one.saves_ms => format!("Saves {all} alone"),
         None => format!("Saves {all}"),
     };
-    // The request and its reply also wait behind other bytes on the link, in addition to the round trips.
     let waits = one.round_trips as f64 * report.rtt_ms;
-    let beyond = one.saves_ms - waits;
-    let forecast = report.forecast.as_ref();
-    let has_speed = forecast.is_some_and(|of| of.bytes_per_second.is_some());
-    if has_speed && one.round_trips > 0 && beyond > 0.05 * one.saves_ms {
-        let beyond = duration(beyond);
-        saves.push_str(&format!(
-            " ({beyond} of it is waiting behind other bytes on the link)"
-        ));
-    }
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         let all = duration(waits);
         saves.push_str(&format!(
