@@ -18,8 +18,6 @@ const COMPARED: usize = 50;
 const TESTED: usize = 200;
 /// Maximum number of tested sessions of a version, spread evenly over all sessions.
 const SESSIONS: usize = 100;
-/// The resolution of the compared figures: one nanosecond, in milliseconds.
-const RESOLUTION: f64 = 1e-6;
 
 /// The difference of an issue, or of all issues of a program, between two versions.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -116,7 +114,9 @@ pub(crate) fn changes(
         .chain(figures.last())
         .map(|values| Sample {
             values,
-            resolution: RESOLUTION,
+            // An issue that takes the same time in all sessions would have the largest t in splits without a meaning
+            // (Tusher, Tibshirani and Chu 2001, s0).
+            resolution: values.iter().sum::<f64>() / values.len().max(1) as f64,
         })
         .collect();
     let chances = match both && (issues_tested > 0 || own.is_empty()) {

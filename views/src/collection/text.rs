@@ -144,12 +144,10 @@ pub(super) fn parts(of: &IssueReport) -> [(&'static str, f64, &'static str); 6] 
     ]
 }
 
-/// Returns how often an issue occurred, such as `2 of 11`, if not each time that its action was done.
+/// Returns how often an issue occurred, and how often its action was done, such as `2 of 11`.
 pub(super) fn times(of: &IssueReport) -> String {
-    match of.of_landmark > of.occurrences as u64 {
-        true => format!("{} of {}", of.occurrences, of.of_landmark),
-        false => of.occurrences.to_string(),
-    }
+    let all = of.of_landmark.max(of.occurrences as u64);
+    format!("{} of {all}", of.occurrences)
 }
 
 /// Returns an issue in one line: action, program, main cause, and the versions if there are several.
@@ -160,7 +158,11 @@ fn about(of: &IssueReport, report: &IssuesReport) -> String {
         _ if report.versions.len() < 2 || of.versions.len() == report.versions.len() => {
             String::new()
         }
-        [one] => format!("; in version {one} alone"),
+        [one] => {
+            let change = of.change.as_ref().and_then(|change| change.change);
+            let sure = ["", " (not significant)"][usize::from(change.is_none())];
+            format!("; in version {one} alone{sure}")
+        }
         [first, .., last] => format!("; from version {first} to {last}"),
     };
     let known = of.known.as_ref();
