@@ -230,6 +230,20 @@ mod tests {
         assert_eq!((changes.sessions, changes.actions), ([8, 8], [80, 80]));
     }
 
+    /// The constant issue has its largest t in the split into its two values, which is of no version.
+    #[test]
+    fn constant_issue_does_not_hide_a_change() {
+        let (names, changes) = compared(5, |blame, side, number| match (blame, side) {
+            ("new", 1) => 300 + 40 * number as u64,
+            ("noise", _) => 100 + (number + side) as u64 % 2,
+            _ => 0,
+        });
+        let new = names.iter().position(|name| name == "new").unwrap();
+        let chance = changes.of_issue[&new].chance.unwrap();
+        // The versions, and the versions exchanged, of 252 splits.
+        assert!((chance - 2.0 / 252.0).abs() < 1e-12, "{chance}");
+    }
+
     #[test]
     fn three_sessions_per_version_are_too_few_for_a_verdict() {
         let (_, changes) = compared(3, over_ms);

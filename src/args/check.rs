@@ -7,6 +7,9 @@ use clap::Args;
 use super::values::DEFAULT_TRACE;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "A budget:\n  [start_up]\n  latency_ms = 1000    # time to the first frame\n  round_trips = 130"
+)]
 pub(crate) struct Check {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
