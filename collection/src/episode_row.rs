@@ -243,6 +243,14 @@ fn keys_that_write_no_text_are_named() {
         assert_eq!(typed(key, false), "Typing in Notes");
     }
     assert_eq!(typed("a", true), "Typing a in Notes");
+    // A table has no sign of capital letters.
+    let shift = action(
+        "Modifier keys in Notes",
+        "KeyPress Shift_L in Notes",
+        false,
+        false,
+    );
+    assert_eq!(shift, "Typing in Notes");
     let click = action(
         "Clicks in Notes",
         "ButtonPress button 3 in Notes",

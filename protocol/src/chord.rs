@@ -34,12 +34,12 @@ impl Chord {
         ("shift", 1, 0xFFE1),
     ];
 
-    /// Keysyms of keys that write no text: from BackSpace to Escape, the cursor keys, F1 to F35, modifiers and Delete (the
-    /// protocol, appendix A).
+    /// Keysyms of keys that write no text: from BackSpace to Escape, the cursor keys, F1 to F35 and Delete (the protocol,
+    /// appendix A). Modifiers are no such keys: Shift is a part of the text.
     const COMMANDS: [RangeInclusive<u32>; 4] = [
         0xFF08..=0xFF1B,
         0xFF50..=0xFF6B,
-        0xFFBE..=0xFFEE,
+        0xFFBE..=0xFFE0,
         0xFFFF..=0xFFFF,
     ];
     /// The modifiers of shortcuts: Ctrl, Alt and Super (the protocol, SETofKEYMASK).

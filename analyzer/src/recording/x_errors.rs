@@ -123,8 +123,8 @@ impl XErrors {
         self.chosen(choice).map(|(count, _)| count).sum()
     }
 
-    /// The number of each kind of error of each chosen client, at most [`SHOWN`] of them, with an example of the first. `start` is the
-    /// beginning of the recording; `client_name` returns the name of a client.
+    /// The number of each kind of error of each chosen client, at most [`SHOWN`] of them, with an example of the first.
+    /// `start` is the beginning of the recording; `client_name` returns the name of a client.
     pub(crate) fn describe(
         &self,
         choice: &ClientChoice,
