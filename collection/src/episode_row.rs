@@ -167,12 +167,11 @@ fn action(group: &str, landmark: &str, is_slow: bool, names_all_keys: bool) -> S
     };
     let (_, what) = landmark.split_once(' ').unwrap_or_default();
     let what = what.split_once(" in ").map_or(what, |(what, _)| what);
-    let writes_text = |key: Chord| key.writes_text();
     match press {
         "Clicks" if what.starts_with("button") && what != "button 1" => {
             format!("Clicks of {what}{window}")
         }
-        "Typing" if !what.parse().map_or(true, writes_text) => format!("{what}{window}"),
+        "Typing" if Chord::is_command(what) => format!("{what}{window}"),
         "Typing" if names_all_keys && !what.is_empty() => format!("{TYPING}{what}{window}"),
         _ => format!("{press}{window}"),
     }

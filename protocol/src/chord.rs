@@ -45,10 +45,13 @@ impl Chord {
     /// The modifiers of shortcuts: Ctrl, Alt and Super (the protocol, SETofKEYMASK).
     const SHORTCUT: u16 = 4 | 8 | 64;
 
-    /// Returns false for shortcuts, and for keys such as Return, F5 and Left.
-    pub fn writes_text(&self) -> bool {
-        let is_command = |keys: &RangeInclusive<u32>| keys.contains(&self.keysym);
-        self.modifiers & Chord::SHORTCUT == 0 && !Chord::COMMANDS.iter().any(is_command)
+    /// Returns true for the name of a shortcut, or of a key such as Return, F5 or Left; false for a key that writes text
+    /// and for an unknown name.
+    pub fn is_command(name: &str) -> bool {
+        name.parse().is_ok_and(|Chord { keysym, modifiers }| {
+            let mut commands = Chord::COMMANDS.iter();
+            modifiers & Chord::SHORTCUT != 0 || commands.any(|keys| keys.contains(&keysym))
+        })
     }
 
     /// Splits a text such as `ctrl+shift+1` into the mask of its modifiers and the name of the key.

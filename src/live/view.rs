@@ -150,14 +150,13 @@ impl View {
         let stop = || {
             let _ = kill_current_process_group(Signal::TSTP);
             let sent = Instant::now();
-            // Another thread may receive the signal, and this one run for a while. Without job control nothing stops.
-            while !continued.load(Ordering::Relaxed) && sent.elapsed() < UNSTOPPED {
-                std::thread::sleep(PATIENCE);
-            }
             let is_over = || self.over.load(Ordering::Relaxed) || received_signal().is_some();
             while keys.is_none() && !is_over() {
                 std::thread::sleep(PATIENCE);
-                *keys = Keys::open().ok();
+                // Another thread may receive the signal, and this one run for a while before it stops.
+                if continued.load(Ordering::Relaxed) || sent.elapsed() >= UNSTOPPED {
+                    *keys = Keys::open().ok();
+                }
             }
         };
         if let Some(screen) = screen {

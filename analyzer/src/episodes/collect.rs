@@ -332,9 +332,9 @@ impl Collector {
             (Shape::Press, Detail::Key(code)) if self.keyboard.is_modifier(code) => "Modifier keys",
             (Shape::Press, Detail::Key(code)) => {
                 let key = self.keyboard.pressed(code, stimulus.modifiers);
-                match key.parse().map_or(true, |key: Chord| key.writes_text()) {
-                    true => "Typing",
-                    false => "Other keys",
+                match Chord::is_command(&key) {
+                    true => "Other keys",
+                    false => "Typing",
                 }
             }
             (Shape::Release, Detail::Key(_)) => "Keys released",

@@ -36,14 +36,14 @@ struct XError {
     gone: Option<Gone>,
 }
 
-/// The number of X errors of each kind, and the first error about a resource that was destroyed before, or else the
+/// The number of a client's X errors of each kind, and the first error about a resource that was destroyed before, or else the
 /// first error.
 type Kinds = BTreeMap<Symbol, (u64, XError)>;
 
-fn add(kinds: &mut Kinds, count: u64, one: XError) {
+fn add(kinds: &mut Kinds, one: XError) {
     let kind = kinds.entry(one.name).or_insert((0, one));
-    let rank = |one: &XError| (one.gone.is_none(), one.time, one.client);
-    *kind = (kind.0 + count, std::cmp::min_by_key(kind.1, one, rank));
+    let rank = |one: &XError| (one.gone.is_none(), one.time);
+    *kind = (kind.0 + 1, std::cmp::min_by_key(kind.1, one, rank));
 }
 
 /// The X errors of a recording.
@@ -84,7 +84,7 @@ impl XErrors {
                     resource: error.bad_value,
                     gone: self.gone.get(&error.bad_value).copied(),
                 };
-                add(of, 1, one);
+                add(of, one);
             }
             _ => {}
         }
