@@ -254,12 +254,27 @@ impl FunctionNames {
         }
     }
 
-    /// Returns the names of all call stacks, in the form of the group key `by` (function, line or stack).
+    /// Returns the names of all call stacks, in the form of the group key `by` (function, line, library or stack).
     pub(crate) fn by(&self, by: By) -> StackNames {
         self.named(|name| {
             let names = |frames: &[_]| group_names(&program_functions(frames, &mut *name), by);
             self.stacks.named(names)
         })
+    }
+
+    /// Returns the names of the call stacks of running threads by the key `by`. The key `library` names the file that
+    /// contains the running function; for requests and waits, the X libraries and libc are skipped.
+    pub(crate) fn of_running(&self, by: By) -> StackNames {
+        match by {
+            By::Function => self.chains(),
+            By::Library => self.named(|name| {
+                self.stacks.named(|frames| {
+                    let innermost = frames.first().map(&mut *name);
+                    group_names(&innermost.unwrap_or_default(), by)
+                })
+            }),
+            _ => self.by(by),
+        }
     }
 
     /// Returns the named functions of each call stack, without source lines.

@@ -95,7 +95,7 @@ pub use pipeline::open_requests::{
 pub use pipeline::start_up::{ClientRole, StartUpParts, StartUpReport};
 pub use pipeline::{HandledRequest, MessageContext, Observation, Pipeline, ServerRun};
 pub use profile::cost_estimator::CostEstimator;
-pub use profile::groups::By;
+pub use profile::groups::{By, UNATTRIBUTED};
 pub use profile::partition::PartitionReport;
 pub use profile::report::{
     ConnectionReport, EventReport, GroupReport, NetworkReport, OwnReport, ProfileReport,

@@ -121,6 +121,8 @@ pub(crate) enum GroupBy {
     Function,
     /// The source line that sent the request
     Line,
+    /// The program or library that sent the request, waited or ran
+    Library,
     /// The call stack that sent the request
     Stack,
 }
@@ -136,6 +138,7 @@ impl GroupBy {
             GroupBy::Atom => Some(By::Atom),
             GroupBy::Function => Some(By::Function),
             GroupBy::Line => Some(By::Line),
+            GroupBy::Library => Some(By::Library),
             GroupBy::Stack => Some(By::Stack),
         }
     }

@@ -170,15 +170,13 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
     functions.name_stacks(groups, held.as_mut());
     let off_cpu = by_code.filter(|_| !blocked.is_empty());
     let off_cpu = off_cpu.map(|by| blocked.locations(profile.choice(), &functions.by(by)));
-    let waits = callers.as_ref().filter(|_| by_code.is_some());
+    // Call sites are functions.
+    let by_site = by_code.filter(|by| *by != By::Library);
+    let waits = callers.as_ref().filter(|_| by_site.is_some());
     let waits = waits.and_then(|callers| functions.waits(callers));
-    let ran = by_code.filter(|_| !running.is_empty()).and_then(|by| {
-        let names = match by {
-            By::Function => functions.chains(),
-            _ => functions.by(by),
-        };
-        running.report(&names, by.name())
-    });
+    let ran = by_code
+        .filter(|_| !running.is_empty())
+        .and_then(|by| running.report(&functions.of_running(by), by.name()));
     let code = is_html.then(|| {
         let names = functions.whole();
         let waits = callers.map(|callers| callers.stacks(&names, &summary));

@@ -763,6 +763,23 @@ fn functions_have_their_cpu_time() {
             let part = ran(name) / ms;
             assert!(part > least && part < 1.08, "{name}: {running:#}");
         }
+        let by_library = "report x11prof.mcap --by library --format json";
+        let by_library = place.json(by_library.split(' '));
+        let own = &by_library["running"]["locations"][0];
+        assert_eq!(own["location"], "burner", "{by_library:#}");
+        let own = own["cpu_ms"].as_f64().expect("a time");
+        // The functions also run in libc, to read the clock.
+        let functions = ran("lay_out") + ran("paint");
+        assert!(own > 0.9 * functions, "{by_library:#}");
+        let sum = |of: &Value| -> f64 {
+            let places = of["running"]["locations"].as_array().expect("places");
+            places.iter().filter_map(|one| one["cpu_ms"].as_f64()).sum()
+        };
+        let all = running["cpu_ms"].as_f64().expect("a time");
+        assert!(
+            (sum(&by_library) / all - 1.0).abs() < 1e-9,
+            "{by_library:#}"
+        );
         place.ok("export x11prof.mcap --to firefox -o profile".split(' '));
         let profile = std::fs::read(place.path("profile")).expect("a profile");
         let profile: Value = serde_json::from_slice(&profile).expect("JSON");

@@ -21,6 +21,9 @@ const REQUEST: usize = 20;
 /// The maximum number of functions in the name of a group of stacks.
 const CALLERS: usize = 8;
 
+/// The place of code that no file contains, such as the output of a just-in-time compiler.
+const MADE_AT_RUN_TIME: &str = "[made at run time]";
+
 /// The call sites that waited for replies, as a table below the sum of all round trips.
 pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
     let more = report.looking_ms / (report.round_trips_ms - report.looking_ms).max(1e-6);
@@ -268,12 +271,13 @@ pub fn asks_most(callers: &[CallerReport], request: &str) -> Option<String> {
 }
 
 /// The names of the group to which a request belongs. `functions` are the functions of the request's stack, the
-/// innermost first. `by` selects grouping by function, by line or by the whole stack.
+/// innermost first. `by` selects grouping by function, line, library or the whole stack.
 pub fn group_names(functions: &[FunctionReport], by: By) -> Vec<String> {
     let own = interpreted(functions).or(functions.first());
     match (own, by) {
         (None, _) => vec!["(not known)".to_owned()],
         (Some(_), By::Stack) => chain_names(functions, CALLERS),
+        (Some(own), By::Library) => vec![library_of(own)],
         (Some(own), By::Line) if own.line.is_some() => function_names([own]),
         (Some(own), _) if own.name.is_some() => function_names([&without_line(own)]),
         // A function without a name is shown with its nearest named caller.
@@ -357,7 +361,7 @@ fn function(of: &FunctionReport) -> String {
         _ => library.to_owned(),
     };
     let place = match &of.line {
-        None if module.is_empty() => "[made at run time]".to_owned(),
+        None if module.is_empty() => MADE_AT_RUN_TIME.to_owned(),
         Some(line) => format!("({})", line.rsplit('/').next().unwrap_or_default()),
         None => format!("[{module}]"),
     };
@@ -380,6 +384,19 @@ fn lisp_name(name: &str) -> Option<String> {
     let bytes = bytes.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
     let name = String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()?;
     (!name.is_empty() && hex.len().is_multiple_of(2)).then_some(name)
+}
+
+/// Returns the name of the program's file or library of a function, such as `libgdk-3`.
+fn library_of(of: &FunctionReport) -> String {
+    let name = match (library(of), &of.name) {
+        // The address of a function without a name.
+        (library, None) => library.rsplit_once('+').map_or(library, |(name, _)| name),
+        (library, Some(_)) => library,
+    };
+    match name {
+        "" => MADE_AT_RUN_TIME.to_owned(),
+        name => plain(name).into_owned(),
+    }
 }
 
 /// Returns the short name of a function's file: `libgdk-3.so.0` becomes `libgdk-3`.
@@ -419,7 +436,7 @@ fn without_parameters(name: &str) -> &str {
 mod tests {
     use x11prof_analyzer::FunctionReport;
 
-    use super::{lisp_name, place, without_parameters};
+    use super::{By, group_names, lisp_name, place, without_parameters};
 
     #[test]
     fn call_site_is_a_function_and_its_nearest_named_caller() {
@@ -458,6 +475,24 @@ mod tests {
             (Vec::new(), ""),
         ] {
             assert_eq!(place(&functions), shown);
+        }
+    }
+
+    #[test]
+    fn library_is_the_file_of_the_innermost_function() {
+        let of = |name: Option<&str>, module: &str| FunctionReport {
+            name: name.map(str::to_owned),
+            module: module.to_owned(),
+            ..FunctionReport::default()
+        };
+        for (function, shown) in [
+            (of(Some("f"), "libtk.so.6"), "libtk"),
+            (of(None, "libtk.so.6+0x4a0"), "libtk"),
+            (of(None, "app+0x4a0"), "app"),
+            (of(Some("f"), "g++"), "g++"),
+            (of(None, ""), "[made at run time]"),
+        ] {
+            assert_eq!(group_names(&[function], By::Library), [shown]);
         }
     }
 

@@ -72,7 +72,7 @@ fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'
 /// The CPU time of a recording's clients, by location in their programs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunningReport {
-    /// What distinguishes the locations: `function`, `line` or `stack`.
+    /// What distinguishes the locations: `function`, `line`, `library` or `stack`.
     pub by: String,
     /// The number of samples of running clients.
     pub samples: u64,
@@ -168,8 +168,9 @@ impl Running {
         self.any
     }
 
-    /// The report on all samples. `by` is the key of the locations: `function`, `line` or `stack`. `names` has the
-    /// functions of all stacks for the key `function`, otherwise one name for each stack. `None` without samples.
+    /// The report on all samples. `by` is the key of the locations: `function`, `line`, `library` or `stack`. `names`
+    /// has the functions of all stacks for the key `function`, otherwise one name for each stack. `None` without
+    /// samples.
     pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
         let nanos: u64 = self.samples.values().map(|one| one.nanos).sum();
         (!self.is_empty()).then(|| RunningReport {

@@ -23,6 +23,9 @@ const MAX_DRAWABLES: usize = 100_000;
 /// Maximum number of pending requests of a connection whose groups are kept.
 const RECENT: usize = 4096;
 
+/// The name of the row for server time that no request or event accounts for.
+pub const UNATTRIBUTED: &str = "(unattributed)";
+
 /// The key of a breakdown of requests, in addition to their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum By {
@@ -38,11 +41,15 @@ pub enum By {
     Function,
     /// The line of the program's source that sent the request.
     Line,
+    /// The program's file or the library that sent the request.
+    Library,
     /// The functions of the whole stack that sent the request.
     Stack,
 }
 
 impl By {
+    const OF_CODE: [By; 4] = [By::Function, By::Line, By::Library, By::Stack];
+
     /// The name of the key on the command line and in JSON.
     pub fn name(self) -> &'static str {
         match self {
@@ -52,13 +59,19 @@ impl By {
             By::Atom => "atom",
             By::Function => "function",
             By::Line => "line",
+            By::Library => "library",
             By::Stack => "stack",
         }
     }
 
     /// True if the key is determined by the stacks of requests.
     pub fn is_of_code(self) -> bool {
-        matches!(self, By::Function | By::Line | By::Stack)
+        Self::OF_CODE.contains(&self)
+    }
+
+    /// True if `name` is the name of a key that is determined by the stacks of requests.
+    pub fn names_code(name: &str) -> bool {
+        Self::OF_CODE.iter().any(|by| by.name() == name)
     }
 }
 
@@ -422,7 +435,7 @@ impl Groups {
                     _ => label,
                 }
             }
-            GroupKey::Events => "(unattributed)".to_owned(),
+            GroupKey::Events => UNATTRIBUTED.to_owned(),
             GroupKey::None | GroupKey::Pixmap(_) => format!("(no {})", self.by.name()),
             GroupKey::Others => "(others)".to_owned(),
         }

@@ -35,15 +35,15 @@ pub struct ProfileReport {
     /// The requests by the key of `--by`; absent without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<GroupReport>,
-    /// The clients' CPU time by code location; absent without `--by` function, line or stack, or without `record
-    /// --stacks=cpu`.
+    /// The clients' CPU time by code location; absent without `--by` function, line, library or stack, or without
+    /// `record --stacks=cpu`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running: Option<RunningReport>,
-    /// The time off the processor by code location, the longest first; empty without `--by` function, line or stack, or
-    /// without `record --stacks`.
+    /// The time off the processor by code location, the longest first; empty without `--by` function, line, library or
+    /// stack, or without `record --stacks`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub off_cpu: Vec<BlockedIn>,
-    /// The call sites of waits for replies; absent without a grouping by function, line or stack, or without such
+    /// The call sites of waits for replies; absent without `--by` function, line or stack, or without such
     /// stacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub callers: Option<CallersReport>,

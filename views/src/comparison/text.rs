@@ -1,6 +1,6 @@
 //! A comparison of servers as text: the servers side by side, and the Xprof paper's Table 7 and Figure 10 as tables.
 
-use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, share};
+use x11prof_analyzer::{ComparedRequest, ComparedServer, Comparison, UNATTRIBUTED, share};
 
 use crate::page::{Page, Style};
 use crate::plain::plain;
@@ -295,7 +295,7 @@ pub(super) fn requests(comparison: &Comparison, page: &Page) -> String {
                 _ => ms(at, rest),
             }
         };
-        let head = ["(unattributed)".to_owned(), String::new()];
+        let head = [UNATTRIBUTED.to_owned(), String::new()];
         table.row(head.into_iter().chain(servers.clone().map(rest)));
         let head = ["All".to_owned(), count(&lines).to_string()];
         let all = servers

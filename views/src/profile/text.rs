@@ -1,6 +1,6 @@
 //! The execution profile as text: the verdict, the most expensive requests, and the caveats; with `--all`, everything.
 
-use x11prof_analyzer::{ProfileReport, RequestReport, RunningReport, percent};
+use x11prof_analyzer::{By, ProfileReport, RequestReport, RunningReport, UNATTRIBUTED, percent};
 
 use super::caveats::caveats;
 use super::details::details;
@@ -83,9 +83,6 @@ impl Line {
     }
 }
 
-/// The name of the row for time that belongs to no request.
-const UNATTRIBUTED: &str = "(unattributed)";
-
 /// Returns the rows of requests or groups with their transport costs, the most expensive first, and the row of the
 /// unattributed time.
 fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
@@ -128,6 +125,7 @@ fn heading(by: Option<&str>) -> &'static str {
         Some("drawable") => "Drawable",
         Some("function") => "Function",
         Some("line") => "Line",
+        Some("library") => "Library",
         Some("stack") => "Stack",
         Some(_) => "Atom",
     }
@@ -135,7 +133,7 @@ fn heading(by: Option<&str>) -> &'static str {
 
 fn table(report: &ProfileReport, page: &Page) -> Table {
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
-    let of_code = matches!(by, Some("function" | "line" | "stack"));
+    let of_code = by.is_some_and(By::names_code);
     let sent = if of_code { " that sent requests" } else { "" };
     let heading = &format!("{}{sent}", heading(by));
     let network = has_network(report) && !is_only_network(report);
@@ -263,7 +261,7 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
         // Other groupings have connections and events in their rows.
         let more = match by {
             None => "connections, ",
-            Some("function" | "line" | "stack") => "connections, events, ",
+            Some(by) if By::names_code(by) => "connections, events, ",
             Some(_) => "",
         };
         text.push_str(&format!(
@@ -273,7 +271,7 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     let row = format!("(no {})", by.unwrap_or_default());
     let mut groups = report.groups.iter().flat_map(|groups| &groups.lines);
     if groups.any(|line| line.name == row) {
-        let is_code = matches!(by, Some("function" | "line" | "stack"));
+        let is_code = by.is_some_and(By::names_code);
         let without =
             ["requests that name none", "time without a call stack"][usize::from(is_code)];
         text.push_str(&format!(". {row}: {without}"));

@@ -80,12 +80,29 @@ function histogram(caption, { histogram: cells, count: number, median, mean }) {
     make("figcaption", {}, `${caption}: ${whole(number)}, median ${+median.toPrecision(4)}, mean ${+mean.toPrecision(4)}; height is the root of the number`), svg);
 }
 
+/** A bar for each server: its total beside the slowest, divided by request (Figure 10 of the Xprof paper). */
+function comparisonBars({ servers, requests }, most) {
+  const largest = (row) => Math.max(...row.servers.map((cell) => cell.percent_of_time));
+  const shown = [...requests].sort((a, b) => largest(b) - largest(a)).slice(0, 5);
+  const kinds = ["client", "server", "network", "waiting", "others"];
+  const parts = (server, index) => {
+    const own = shown.map((row, at) => [kinds[at], row.servers[index].time_ms, row.name]);
+    return [...own, ["off", Math.max(0, server.total_ms - own.reduce((sum, [, ms]) => sum + ms, 0)), "other requests and transport"]];
+  };
+  byId("compare-bars").append(
+    ...servers.map((server, index) => make("figure", {},
+      make("figcaption", {}, `${server.name}: ${time(server.total_ms)}`), bar(parts(server, index), most, true))),
+    make("div", { class: "key" }, [...shown.map((row) => row.name), "other requests and transport"].map((name, at) =>
+      make("span", {}, make("i", { class: kinds[at] || "off" }), name))));
+}
+
 /** Columns for each server of `--params`. */
 function comparison() {
   const { compare } = DATA;
   if (!compare) return;
   byId("compare").hidden = false;
   const most = Math.max(...compare.servers.map((server) => server.total_ms));
+  comparisonBars(compare, most);
   table(byId("compare-table"), {
     caption: "Time of each request on each server; – where it has no cost there",
     search: "Find a request", rows: compare.requests, sort: 2,
