@@ -197,7 +197,7 @@ pub(crate) struct Episodes {
     /// Show only clients whose name contains NAME, or client number N
     #[arg(long, value_name = "NAME|N")]
     pub(crate) client: Option<String>,
-    /// Show only landmarks (names of equal actions, as in the table) whose name or group contains TEXT
+    /// Show only actions whose name (`KeyPress Ctrl+O in Mousepad`) or group (`Other keys in Mousepad`) contains TEXT
     #[arg(long, value_name = "TEXT")]
     pub(crate) landmark: Option<String>,
     /// List the N longest episodes, with their call stacks (--all: and messages)

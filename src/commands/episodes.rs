@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome {
     let show = Show {
         worst: arguments.worst.is_some(),
         patterns: arguments.patterns,
-        each_key: arguments.by_key,
+        each_key: arguments.by_key || arguments.landmark.is_some(),
         chart: arguments.chart,
         marks: arguments.marks,
     };

@@ -114,6 +114,10 @@ pub(crate) fn run(arguments: &Report) -> Outcome {
             Step::After(observation) => {
                 forecasts.iter_mut().for_each(|of| of.observe(observation));
                 profile.after(observation);
+                // The stack of a wait arrives after the reply.
+                callers
+                    .iter_mut()
+                    .for_each(|of| of.observe(observation, |_| false));
                 here.iter_mut().for_each(|here| here.after(observation));
                 return;
             }

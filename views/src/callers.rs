@@ -149,8 +149,9 @@ pub(crate) fn askers(callers: &[CallerReport], round_trips: u64) -> Option<Strin
     (!named.is_empty()).then(|| format!("Requested{sampled} by {}.", named.join(", ")))
 }
 
-/// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled.
-pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
+/// The call sites at which an episode's client waited longest for replies; `None` if no wait was sampled. `all_ms` is the
+/// time of all waits for replies, in milliseconds.
+pub(crate) fn waited_in(callers: &[CallerReport], all_ms: f64) -> Option<String> {
     let one = |one: &CallerReport| {
         let request = match one.requests.as_slice() {
             [] => String::new(),
@@ -168,7 +169,12 @@ pub(crate) fn waited_in(callers: &[CallerReport]) -> Option<String> {
     // A shorter wait would appear as 0.0 ms.
     let long = callers.iter().filter(|one| one.waited_ms >= 0.05);
     let named: Vec<String> = long.take(ASKERS).map(one).collect();
-    (!named.is_empty()).then(|| format!("Waited in {}", named.join(", in ")))
+    let sampled: f64 = callers.iter().map(|one| one.waited_ms).sum();
+    let of = match sampled < all_ms / 2.0 {
+        true => format!("; all replies {all_ms:.1} ms, others not sampled"),
+        false => String::new(),
+    };
+    (!named.is_empty()).then(|| format!("Waited in {}{of}", named.join(", in ")))
 }
 
 /// The functions in which an episode's client used the most CPU time; `None` without samples.

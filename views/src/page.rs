@@ -173,7 +173,8 @@ fn with_short_title(text: &str, width: usize) -> Cow<'_, str> {
 }
 
 /// Shortens `text` to `width` columns. The function first removes a library in brackets, or shortens a title in quotes,
-/// at the end of `text`; then it removes characters in the middle, or the last callers of a function.
+/// at the end of `text`; then it removes characters in the middle, or the last callers of a function, or the end of a
+/// window (`Key in …`).
 pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -187,7 +188,8 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
         return text.into_owned();
     }
     let keep = width.saturating_sub(1);
-    let tail = if text.contains(" < ") { 0 } else { keep / 3 };
+    let is_ranked = text.contains(" < ") || text.contains(" in ");
+    let tail = if is_ranked { 0 } else { keep / 3 };
     let head = keep - tail;
     let mut first = String::new();
     for c in text.chars() {
@@ -222,6 +224,12 @@ pub(crate) fn left_out(more: usize, place: &str) -> String {
         0 => String::new(),
         more => format!("… {more} more{place}\n"),
     }
+}
+
+/// Returns the name of a client's program: `xterm` of `xterm (client 1)`.
+pub(crate) fn program(client: &str) -> &str {
+    let program = client.rsplit_once(" (client ");
+    program.map_or(client, |(name, _)| name)
 }
 
 /// Returns advice to limit a page to the client of its start-up; `None` if all `programs` are that client, or if there

@@ -7,7 +7,7 @@ use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted};
 
-/// Maximum number of clients shown individually, the largest first.
+/// Maximum number of clients shown individually without `--all`, the largest first.
 const MAX_CLIENTS: usize = 20;
 /// The bytes and resources up to which a client is shown only with `--all`.
 const TRIVIAL: (u64, u64) = (0, 1);
@@ -34,7 +34,9 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         .collect();
     clients.sort_by_key(|client| std::cmp::Reverse(most(client)));
     let mut text = format!("\n{}", summary(report, clients.first()));
-    clients.truncate(MAX_CLIENTS);
+    if !page.all {
+        clients.truncate(MAX_CLIENTS);
+    }
     clients.sort_by_key(|client| client.client);
     let hidden = all - clients.len() as u64;
     clients
@@ -42,9 +44,7 @@ pub fn text(report: &ResourceReport, page: &Page) -> String {
         .for_each(|client| text.push_str(&client_text(client, page)));
     if hidden > 0 {
         let hidden = counted(hidden, "more client");
-        text.push_str(&format!(
-            "\n{hidden} held less in the server (--format json lists all)\n"
-        ));
+        text.push_str(&format!("\n{hidden} held less in the server\n"));
     }
     text.push_str("Peak: the largest number at one time. Brief: freed soon after creation\n");
     page.fold(&text)
@@ -66,7 +66,7 @@ fn summary(report: &ResourceReport, largest: Option<&&ClientResources>) -> Strin
         let kinds = client.kinds.iter();
         match kinds.max_by_key(|of| of.counts.most_bytes) {
             Some(of) if of.counts.most_bytes > 0 => format!(
-                " Largest at its peak: {}, {} in {}.",
+                " Most memory at one time: {}, {} in {}.",
                 plain(&client.name),
                 bytes(of.counts.most_bytes),
                 counted(of.counts.most, &of.kind)

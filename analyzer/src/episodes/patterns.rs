@@ -58,7 +58,7 @@ pub(crate) struct Pattern {
     pub(crate) number: u64,
     /// The tree of the pattern; `None` for the sum of patterns over the limit.
     pub(crate) tree: Option<Tree>,
-    /// The landmark of all episodes of the pattern; `None` unless this landmark alone is slow in its group.
+    /// The landmark of all episodes of the pattern; `None` if they have several.
     pub(crate) landmark: Option<Label>,
     pub(crate) trigger: Trigger,
     pub(crate) latencies: Distribution,
@@ -129,6 +129,9 @@ impl Pattern {
         if other.longest.0 > self.longest.0 {
             self.longest = other.longest;
         }
+        if other.landmark != self.landmark {
+            self.landmark = None;
+        }
         self.latencies.merge(&other.latencies);
         self.total = self.total.saturating_add(other.total);
         self.exclusive = self.exclusive.saturating_add(other.exclusive);
@@ -193,7 +196,7 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// Merges patterns with the same tree, except landmarks that are slow alone. Returns the new number of each
+    /// Merges patterns with the same tree, and all patterns of a landmark that is slow alone. Returns the new number of each
     /// pattern, by its old number. Called at the end of the trace.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
@@ -201,11 +204,9 @@ impl Patterns {
         let (mut places, mut numbers) = (HashMap::new(), HashMap::new());
         for mut one in std::mem::take(&mut self.list) {
             let group = one.tree.as_ref().map(|tree| tree.about);
-            one.landmark = one
-                .landmark
-                .filter(|landmark| alone.contains(&(group, landmark.clone())));
-            let key = match &one.landmark {
-                Some(landmark) => (None, Some((group, landmark.clone()))),
+            let of_group = one.landmark.clone().map(|landmark| (group, landmark));
+            let key = match of_group.filter(|of| alone.contains(of)) {
+                Some(of_group) => (None, Some(of_group)),
                 None => (one.tree.clone(), None),
             };
             let next = self.list.len();

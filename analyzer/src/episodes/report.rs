@@ -55,7 +55,7 @@ pub struct EpisodesReport {
     pub groups: Vec<LandmarkReport>,
     /// The landmarks, the most time first.
     pub landmarks: Vec<LandmarkReport>,
-    /// The patterns (episodes of one shape), the most perceptible time first.
+    /// The patterns (episodes of one shape): the most perceptible time first, then the most time.
     pub patterns: Vec<PatternReport>,
     /// Actions that took far longer than the same actions usually take, the most time first.
     pub outliers: Vec<OutliersReport>,

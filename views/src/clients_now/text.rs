@@ -41,14 +41,16 @@ pub fn text(report: &NowReport, of: &str, by: By, order: Order, page: &Page) -> 
     for row in rows.into_iter().take(page.rows) {
         table.row(row.cells);
     }
-    text.push_str(&table.on(page));
+    // A column without content is not shown.
+    let table = table.on(page);
+    text.push_str(&table);
     text.push_str(&left_out(more, ""));
     let mut basis = basis(report);
     if report.basis.is_measured() {
         let own = duration(report.own_ms_per_s);
         basis.push_str(&format!("; {own} per second unattributed"));
     }
-    if by == By::Client {
+    if by == By::Client && table.contains(" Held ") {
         basis.push_str(". Held: memory of the client's resources in the server");
         if report.clients.iter().any(|one| one.joined) {
             basis.push_str(" (≥ or -: resources from before the recording are not counted)");

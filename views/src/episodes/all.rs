@@ -56,7 +56,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
     let more = report.landmarks.len().saturating_sub(SHOWN);
     for of in report.landmarks.iter().take(SHOWN) {
         table.row([
-            cut(&of.landmark, 20 + spare(page)),
+            cut(&of.landmark, 24 + spare(page)),
             of.count.to_string(),
             brief(of.mean_ms),
             brief(of.max_ms),
@@ -67,7 +67,7 @@ fn landmark_profile(report: &EpisodesReport, page: &Page) -> String {
             brief(of.phases.presentation_delay_ms),
         ]);
     }
-    let legend = "Landmarks, ms. Self: without episodes that they caused. Averages: Queued: until the client \
+    let legend = "Landmarks, ms. Self: without nested episodes. Averages: Queued: until the client \
                   reads the event. Work: of the client. Present: until the server has drawn.";
     let left = left_out(more, " in the JSON");
     format!("\n{}{}{left}", page.wrap(legend, 0), table.on(page))

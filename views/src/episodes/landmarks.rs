@@ -13,7 +13,7 @@ const EVENTS: &str = "Episodes without an action of the user are named by what t
 /// The table of landmarks, with at most `rows` rows. With `each_key`, the landmarks of a group are listed below it.
 pub(super) fn text(report: &EpisodesReport, rows: usize, each_key: bool, page: &Page) -> String {
     let mut table = Table::new([
-        "Landmark (ms)",
+        "Group of episodes, ms",
         "Count",
         "p50",
         "p95",

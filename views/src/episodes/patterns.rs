@@ -2,16 +2,16 @@
 
 use x11prof_analyzer::{EpisodesReport, PatternReport, component_name};
 
-use super::words::{brief, cut, left_out};
+use super::words::{brief, left_out};
 use crate::page::Page;
 use crate::plain::plain;
 use crate::table::Table;
 
-/// Returns a table of at most `rows` patterns, the pattern with the most perceptible time first.
+/// Returns a table of at most `rows` patterns: the most perceptible time first, then the most time.
 pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String {
     let shown = &report.patterns[..rows.min(report.patterns.len())];
     let mut table = Table::new([
-        "Pattern (ms)",
+        "Pattern, times in ms",
         "Count",
         "Min",
         "p50",
@@ -27,8 +27,8 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
     let mut text = String::new();
     text.extend(lines.next().map(|line| format!("{line}\n")));
     for (line, of) in lines.zip(shown) {
-        let shape = cut(&plain(&of.shape), page.columns() - 4);
-        text.push_str(&format!("{line}\n    {shape}\n"));
+        text.push_str(&format!("{line}\n"));
+        text.push_str(&page.wrap(&format!("    {}", plain(&of.shape)), 6));
     }
     let more = report.patterns.len() - shown.len();
     text.push_str(&left_out(more, " with --patterns --all"));
@@ -38,7 +38,7 @@ pub(super) fn text(report: &EpisodesReport, rows: usize, page: &Page) -> String 
 fn row(of: &PatternReport) -> Vec<String> {
     vec![
         of.pattern
-            .map_or_else(|| "others".to_owned(), |n| n.to_string()),
+            .map_or_else(|| "others".to_owned(), |n| format!("pattern {n}")),
         of.count.to_string(),
         brief(of.min_ms),
         brief(of.median_ms),

@@ -85,6 +85,12 @@ impl Timeline {
             let text = String::from_utf8_lossy(&text);
             if let Some(episode) = report.episodes.get_mut(place) {
                 episode.messages = text.lines().map(str::to_owned).collect();
+                if text.len() >= self.bytes {
+                    let end = episode.start_ms + episode.latency_ms;
+                    let [from, to] = [episode.start_ms, end].map(|ms| ms / 1000.0);
+                    let more = format!("… more: x11prof dump --from {from:.3} --to {to:.3}");
+                    episode.messages.push(more);
+                }
             }
         }
     }

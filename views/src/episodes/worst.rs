@@ -53,7 +53,7 @@ pub(super) fn text(report: &EpisodesReport, page: &Page) -> String {
             chain(blame, of, page, &mut text);
         }
         let call_sites = [
-            waited_in(&of.callers),
+            waited_in(&of.callers, of.causes.reply_ms),
             blocked_in(&of.blocked_in),
             ran_in(&of.ran_in),
         ];

@@ -254,18 +254,16 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     .to_owned();
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
     if let Some(Line { name, .. }) = lines(report).1 {
-        let others = match report.trace.client {
-            Some(_) => "other clients",
-            None => "clients that are not in the recording",
+        let events = match by {
+            Some(by) if By::names_code(by) => "events, ",
+            _ => "",
         };
-        // Other groupings have connections and events in their rows.
-        let more = match by {
-            None => "connections, ",
-            Some(by) if By::names_code(by) => "connections, events, ",
+        let beside = match report.trace.client {
             Some(_) => "",
+            None => ", the server's own work, clients that are not in the recording",
         };
         text.push_str(&format!(
-            ". {name}: {more}the server's own work, and {others}"
+            ". {name}: {events}wakeups for no request, such as of a new connection{beside}"
         ));
     }
     let row = format!("(no {})", by.unwrap_or_default());

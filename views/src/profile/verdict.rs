@@ -4,7 +4,7 @@ use x11prof_analyzer::{NetworkReport, ProfileReport, StartUpReport, TimeSource, 
 
 use super::scales::scaled_text;
 use crate::link;
-use crate::page::Page;
+use crate::page::{Page, program};
 use crate::plain::plain;
 use crate::roundtrips::{cause_words, network, never_came};
 use crate::stalls;
@@ -98,13 +98,20 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let before = before.and_then(|parts| parts.before_connection_ms);
     let before = before.filter(|before| *before > 0.01 * latency);
     let before = before.map_or_else(String::new, |before| {
-        format!("; {} of it before the client connected", duration(before))
+        format!(" ({} before it connected)", duration(before))
     });
+    // A program may open a second connection, which `check` counts as well.
+    let until = slowest.start_ms + latency;
+    let own = report.start_up.iter().filter(|one| {
+        let is_meanwhile = one.start_ms >= slowest.start_ms && one.start_ms <= until;
+        program(&one.client) == program(&slowest.client) && is_meanwhile
+    });
+    let trips = own.map(|one| one.round_trips).sum();
     Some(format!(
-        "Start-up{whose} {}: {}{before}; {}{abroad}",
+        "Start-up{whose} {}{before}: {}; {}{abroad}",
         duration(latency),
         parts.join(", "),
-        counted(slowest.round_trips, "round trip"),
+        counted(trips, "round trip"),
     ))
 }
 
@@ -142,7 +149,9 @@ fn who(report: &ProfileReport) -> String {
         (None, Some(ran)) => format!("client CPU at least {}", of_wall(ran)),
         (None, None) => "client CPU unknown".to_owned(),
     };
-    match (is_part(report), report.start_up.is_empty()) {
+    // The context switches of a part are those of all clients.
+    let is_known = report.start_up.is_empty() && report.trace.client.is_none();
+    match (is_part(report), is_known) {
         (false, _) => format!(
             "Connected for {}: {clients}, server CPU {server}",
             duration(wall)

@@ -8,7 +8,7 @@ use x11prof_analyzer::{
 };
 
 use crate::callers::{advice_on_names, askers};
-use crate::page::{Page, Style, WIDTH, left_out, name, without_others};
+use crate::page::{Page, Style, WIDTH, left_out, name, program, without_others};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted, duration, share, speed};
@@ -257,9 +257,7 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let waits = one.round_trips as f64 * report.rtt_ms;
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         let all = duration(waits);
-        saves.push_str(&format!(
-            " (its round trips take {all}; the rest overlaps other waits)"
-        ));
+        saves.push_str(&format!(" (of {all} for its round trips, which overlap)"));
     }
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
         saves.push_str(&format!(", {more} in addition to the suggestions above"));
@@ -284,12 +282,6 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
         out.push_str(&page.wrap_in(Style::Faint, &advice, 0));
     }
     out
-}
-
-/// Returns the name of a client's program.
-fn program(client: &str) -> &str {
-    let program = client.rsplit_once(" (client ");
-    program.map_or(client, |(name, _)| name)
 }
 
 /// Returns the part of the recording to which the forecast and the savings apply.
@@ -410,7 +402,11 @@ fn suggested(report: &RoundTripsReport, out: &mut String, page: &Page) {
             plain(&most.client)
         )
     });
-    out.push_str(&left_out(hidden.len(), &format!(" with --all{most}")));
+    let last = "window managers and tools last";
+    out.push_str(&left_out(
+        hidden.len(),
+        &format!(" with --all, {last}{most}"),
+    ));
 }
 
 fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
@@ -442,7 +438,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown);
-    let mut legend = "When: the episode that waited; a start-up ends with the first frame. A wait includes the server's time for earlier requests.".to_owned();
+    let mut legend = "When: the episode that waited; a start-up ends with the first frame, or with the connection. A wait includes the server's time for earlier requests.".to_owned();
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         legend.push_str(&format!(" Pipelined: {ahead} arrived without a wait."));

@@ -51,7 +51,7 @@ pub(super) fn summary(report: &StatisticsReport, page: &Page) -> String {
         }));
     }
     kinds.sort_by_key(|(_, _, bytes, _)| std::cmp::Reverse(*bytes));
-    let mut table = Table::new(["Message", "Category", "Count", "Bytes", "Share"]).left([1]);
+    let mut table = Table::new(["Message", "Category", "Count", "Bytes", "Of all"]).left([1]);
     let shown = match kinds.len() <= page.rows.saturating_add(1) {
         true => kinds.len(),
         false => page.rows,

@@ -213,7 +213,7 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         (BlameKind::Client, _) => {
             let hints = [" `record --stacks=cpu` shows its functions.", ""];
             let hint = hints[usize::from(findings.has_cpu_stacks)];
-            format!("{own} ran its own code for {part}.{hint}")
+            format!("{own} used the CPU for {part}.{hint}")
         }
         (BlameKind::Thread, _) => format!(
             "{own} waited {part} for another of its threads. Look at its locks and threads."

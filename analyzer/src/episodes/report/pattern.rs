@@ -18,8 +18,8 @@ pub struct PatternReport {
     pub pattern: Option<u64>,
     /// The kind of user action and the class of its window.
     pub group: String,
-    /// The landmark, if it is the only slow one of its group; the pattern then includes all episodes of the landmark.
-    /// Null for all other patterns.
+    /// The landmark of all episodes of the pattern; null if they have several. If it is the only slow landmark of its
+    /// group, the pattern includes all of its episodes.
     pub landmark: Option<String>,
     /// The tree of the pattern as text: the stimulus, the actions, and in brackets their effects.
     pub shape: String,
