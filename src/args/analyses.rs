@@ -31,7 +31,7 @@ pub(crate) struct Report {
     pub(crate) no_rescale: bool,
     /// A TOML file with your own substitutions (docs/REFERENCE.md)
     ///
-    /// If the value of a request's attribute was not calibrated, the file names a similar value to use instead.
+    /// Example: of a drawing function that was not calibrated, use the cost of another one that was.
     #[arg(long, value_name = "FILE")]
     pub(crate) substitutions: Option<PathBuf>,
     /// Assume this network, such as 10Mbit/s,20ms or dsl

@@ -37,12 +37,15 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
             "have a stack".to_owned()
         } else {
             let more = share(100.0 * more.max(0.0));
-            format!("were sampled, which made the waits {more} longer")
+            format!("were sampled, which made all waits together {more} longer")
         }
     );
     let waits = if is_reported { "Waits" } else { "Sampled" };
     let mut text = page.paint(Style::Bold, page.wrap(&first, 2).trim_end());
     text.push('\n');
+    if report.callers.is_empty() {
+        return text;
+    }
     let most = report.callers.first().map_or(0.0, |one| one.waited_ms);
     let digits = decimals(most);
     if page.all {
@@ -88,7 +91,7 @@ pub(crate) fn text(report: &CallersReport, page: &Page) -> String {
         ));
     }
     if !is_reported && 2 * report.looked_at < report.round_trips {
-        legend.push_str(" Short waits are skipped to keep the overhead under 5 %.");
+        legend.push_str(" Short waits are not sampled, to limit the overhead.");
     }
     if !page.all {
         legend.push_str(" --all shows every call site, with its longest-waiting stack.");

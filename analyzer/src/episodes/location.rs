@@ -120,7 +120,7 @@ pub fn component_name(kind: &str) -> &str {
         "writing" => "server wait (writing)",
         "round_trips" => "server wait (replies)",
         "grab" => "server wait (grab)",
-        "server_processor" => "server wait (no CPU for the server)",
+        "server_processor" => "server wait (no free CPU for the server)",
         "drawing" => "server wait (drawing)",
         "other_clients" => "other clients",
         "awaited" => "other clients (response awaited)",

@@ -51,7 +51,8 @@ pub fn text(difference: &Difference, page: &Page) -> String {
             0 => String::new(),
             more => format!("{more} more with --all. "),
         };
-        let certain = match (difference.real, is_repeated(difference)) {
+        let is_repeated = changed.iter().any(|row| row.low.is_some());
+        let certain = match (difference.real, is_repeated) {
             (Some(_), _) => "Significant rows first",
             (None, true) => {
                 "yes: every new run is above (or below) every old run. These rows first"

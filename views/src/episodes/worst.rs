@@ -213,7 +213,7 @@ fn nested(children: &[ChildReport], depth: usize, page: &Page, text: &mut String
         let indent = " ".repeat((12 + 2 * depth).min(page.columns() / 2));
         let own = match child.children.is_empty() {
             true => String::new(),
-            false => format!(", {} ms without the nested ones", brief(child.exclusive_ms)),
+            false => format!(", {} ms without nested episodes", brief(child.exclusive_ms)),
         };
         let line = format!(
             "{indent}{} ms{own}: {}{}",

@@ -95,7 +95,7 @@ fn lines(report: &ProfileReport) -> (Vec<Line>, Option<Line>) {
     // Groups include their events.
     if !grouped && report.transport.events > 0 {
         lines.push(Line {
-            name: "(sent events)".to_owned(),
+            name: "(events)".to_owned(),
             server_ms: report.transport.event_ms,
             network_ms: report.events.iter().map(|event| event.network_ms).sum(),
             // The column counts requests.
@@ -221,8 +221,11 @@ fn ran(report: &RunningReport, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            ". A function's time includes the functions that it calls, unless they have a row. (others): functions with \
-             under 2 % each"
+            ". A function's time includes the functions that it calls; if those have half of its time, they have rows \
+             in its place. (others): functions with under 2 % each"
+        }
+        "library" => {
+            ". Each row is the time in the file's own code, without the libraries that it calls"
         }
         _ => "",
     };
@@ -254,17 +257,16 @@ fn legend(report: &ProfileReport, page: &Page) -> String {
     .to_owned();
     let by = report.groups.as_ref().map(|groups| groups.by.as_str());
     if let Some(Line { name, .. }) = lines(report).1 {
-        let events = match by {
-            Some(by) if By::names_code(by) => "events, ",
-            _ => "",
+        let work = match by {
+            None => "wakeups for no request, such as of a new connection",
+            Some(by) if By::names_code(by) => "events, wakeups for no request",
+            Some(_) => "wakeups for no message",
         };
         let beside = match report.trace.client {
             Some(_) => "",
             None => ", the server's own work, clients that are not in the recording",
         };
-        text.push_str(&format!(
-            ". {name}: {events}wakeups for no request, such as of a new connection{beside}"
-        ));
+        text.push_str(&format!(". {name}: {work}{beside}"));
     }
     let row = format!("(no {})", by.unwrap_or_default());
     let mut groups = report.groups.iter().flat_map(|groups| &groups.lines);

@@ -56,6 +56,7 @@ fn recorded(report: &ProfileReport) -> String {
     // Connections of the whole recording, of which some may be idle or closed in a part.
     let on = match part.is_empty() {
         true => format!(" on {}", counted(trace.connection_count, "connection")),
+        false if trace.client.is_none() => " of all clients".to_owned(),
         false => String::new(),
     };
     format!(

@@ -119,7 +119,7 @@ fn over(report: &RoundTripsReport, forecast: &ForecastReport) -> String {
                         .any(|one| one.connection == cause.connection) =>
                 {
                     let waits = first.map_or("start-up", |one| one.client.as_str());
-                    format!(" by {}, for which {waits} waits", cause.client)
+                    format!(" by {}, before {waits} continues", cause.client)
                 }
                 (true, _) => format!(" by {}", cause.client),
                 (false, _) => String::new(),
@@ -257,7 +257,9 @@ pub(crate) fn line(report: &RoundTripsReport, one: &Suggestion) -> String {
     let waits = one.round_trips as f64 * report.rtt_ms;
     if one.delayed_by.is_none() && one.saves_ms.max(one.adds_ms) < 0.9 * waits {
         let all = duration(waits);
-        saves.push_str(&format!(" (of {all} for its round trips, which overlap)"));
+        saves.push_str(&format!(
+            " (its round trips take {all}, but overlap other waits)"
+        ));
     }
     if one.delayed_by.is_none() && one.adds_ms < 0.99 * one.saves_ms {
         saves.push_str(&format!(", {more} in addition to the suggestions above"));
@@ -310,13 +312,13 @@ fn causes(report: &RoundTripsReport, out: &mut String, page: &Page) {
     let shown = if page.all { usize::MAX } else { ROWS };
     for cause in forecast.causes.iter().take(shown) {
         let cause_name = match cause.name.as_str() {
-            "(setup)" => "connecting",
+            "(setup)" => "connection setup",
             name => name,
         };
         let words = match cause.kind.as_str() {
             "round-trips" => format!("{cause_name}: reply awaited"),
             "events" => format!("{cause_name}: event awaited"),
-            "connection" => format!("{cause_name}: latency"),
+            "connection" => format!("{cause_name}: reply awaited"),
             "bytes-back" => format!("{cause_name}: bytes returned"),
             _ => format!("{cause_name}: bytes sent"),
         };
@@ -438,7 +440,7 @@ fn requests(report: &RoundTripsReport, out: &mut String, page: &Page) {
     }
     out.push_str(&table.on(page));
     rest(out, rows.len(), shown);
-    let mut legend = "When: the episode that waited; a start-up ends with the first frame, or with the connection. A wait includes the server's time for earlier requests.".to_owned();
+    let mut legend = "When: the episode that waited; a start-up ends with the first frame, or when the client disconnects. A wait includes the server's time for earlier requests.".to_owned();
     if report.total.ahead > 0 {
         let ahead = counted(report.total.ahead, "reply");
         legend.push_str(&format!(" Pipelined: {ahead} arrived without a wait."));

@@ -97,7 +97,7 @@ impl Budget {
             }
         }
         if budget.client.is_some() && budget.total.server_ms.is_some() {
-            let what = "server_ms is of all clients: leave it or `client` out";
+            let what = "server_ms counts all clients: remove server_ms or client";
             return Err(wrong(text, "server_ms", what.to_owned()));
         }
         match budget.limits() {
@@ -234,7 +234,7 @@ mod tests {
         assert!(error("[total\n").starts_with("line 1: "));
         let both = error("client = \"x\"\n[total]\nserver_ms = 3\n");
         assert!(
-            both.starts_with("line 3: server_ms is of all clients"),
+            both.starts_with("line 3: server_ms counts all clients"),
             "{both}"
         );
     }
