@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use x11prof_analyzer::{
     Blocked, By, Callers, CallersReport, CodeStacks, EpisodeReport, FunctionReport, MessageContext,
-    NowReport, Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running, StackNames,
-    program_functions,
+    NowReport, Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running,
+    RunningReport, StackNames, program_functions,
 };
 use x11prof_stacks::{Frame, Functions, Names, build_id};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
@@ -139,6 +139,21 @@ impl NamedCallers {
                 }
             }
         });
+    }
+
+    /// Returns the CPU time of the clients during `episodes`, by library and by function.
+    pub(crate) fn running_in(&self, episodes: &[EpisodeReport]) -> Vec<RunningReport> {
+        let within = |by: By| {
+            let spans = episodes
+                .iter()
+                .map(|one| (ConnectionId(one.client), one.recorded));
+            let names = self.names.of_running(by);
+            self.running.within(spans, &names, by.name())
+        };
+        [By::Library, By::Function]
+            .into_iter()
+            .filter_map(within)
+            .collect()
     }
 
     /// Adds the call sites of waits and of CPU time to the `episodes` of a trace.

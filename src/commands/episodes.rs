@@ -101,7 +101,8 @@ fn report(arguments: &Arguments) -> Result<EpisodesReport, CommandError> {
     let costs = input::likely_parameters(path)?;
     let mut stalls = Stalls::new(&costs, &Substitutions::default(), options.frame_ms);
     let mut marks = Marks::default();
-    let mut callers = arguments.worst.map(|_| NamedCallers::default());
+    let has_places = arguments.worst.is_some() || arguments.landmark.is_some();
+    let mut callers = has_places.then(NamedCallers::default);
     let mut pass = Pass::open(path)?.tell_missing();
     // The user's own events may begin and end at any request, so requests are not coalesced for them.
     if arguments.events.is_none() {
@@ -130,7 +131,10 @@ fn report(arguments: &Arguments) -> Result<EpisodesReport, CommandError> {
     stalls.name_in(&mut report);
     marks.name_in(&mut report, &summary, &stalls);
     if let Some(callers) = callers {
-        callers.name_in(&mut report.episodes);
+        match arguments.worst {
+            Some(_) => callers.name_in(&mut report.episodes),
+            None => report.running = callers.running_in(&report.episodes),
+        }
     }
     let messages = match arguments.format {
         EpisodesFormat::Text => arguments.all,

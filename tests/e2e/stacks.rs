@@ -780,6 +780,12 @@ fn functions_have_their_cpu_time() {
             (sum(&by_library) / all - 1.0).abs() < 1e-9,
             "{by_library:#}"
         );
+        let start_up = "episodes x11prof.mcap --landmark shown --format json";
+        let start_up = place.json(start_up.split(' '));
+        let of = &start_up["running"][0];
+        assert_eq!(of["by"], "library", "{of:#}");
+        assert_eq!(of["locations"][0]["location"], "burner", "{of:#}");
+        assert!(of["cpu_ms"].as_f64() > Some(0.9 * functions), "{of:#}");
         place.ok("export x11prof.mcap --to firefox -o profile".split(' '));
         let profile = std::fs::read(place.path("profile")).expect("a profile");
         let profile: Value = serde_json::from_slice(&profile).expect("JSON");

@@ -172,17 +172,44 @@ impl Running {
     /// has the functions of all stacks for the key `function`, otherwise one name for each stack. `None` without
     /// samples.
     pub fn report(&self, names: &StackNames, by: &str) -> Option<RunningReport> {
-        let nanos: u64 = self.samples.values().map(|one| one.nanos).sum();
-        (!self.is_empty()).then(|| RunningReport {
+        self.sum(self.samples.values(), names, by)
+    }
+
+    /// The report on the samples of clients within spans of time (in nanoseconds of the trace, both ends included), as
+    /// by `report`. A sample within several spans counts once.
+    pub fn within(
+        &self,
+        spans: impl IntoIterator<Item = (ConnectionId, (u64, u64))>,
+        names: &StackNames,
+        by: &str,
+    ) -> Option<RunningReport> {
+        let mut within = BTreeMap::new();
+        for (client, (from, to)) in spans {
+            let process = self.processes.get(&client);
+            let of_span = self.samples.range((from, 0)..=(to.max(from), usize::MAX));
+            within.extend(of_span.filter(|(_, one)| Some(&one.pid) == process));
+        }
+        self.sum(within.values().copied(), names, by)
+    }
+
+    fn sum<'a>(
+        &self,
+        samples: impl Iterator<Item = &'a Sample> + Clone,
+        names: &StackNames,
+        by: &str,
+    ) -> Option<RunningReport> {
+        let nanos: u64 = samples.clone().map(|one| one.nanos).sum();
+        let count = samples.clone().count() as u64;
+        (count > 0).then(|| RunningReport {
             by: by.to_owned(),
-            samples: self.samples.len() as u64,
+            samples: count,
             ran_ms: nanos as f64 / 1e6,
             kernel: self.kernel,
             places: match by {
-                "function" => functions(self.samples.values(), names),
+                "function" => functions(samples, names),
                 _ => {
                     let name = |stack| names.of(stack).unwrap_or_default().join(" < ");
-                    let stacks = sums(self.samples.values(), names).into_iter();
+                    let stacks = sums(samples, names).into_iter();
                     most_first(stacks.map(|(stack, nanos)| (name(stack), nanos)))
                 }
             },
@@ -378,6 +405,13 @@ mod tests {
         let part = running.between(ConnectionId(7), (20, 40), &names);
         assert_eq!(shown(part), [of("f5", 2.0), of("f9", 2.0)]);
         assert_eq!(running.between(ConnectionId(8), (0, 99), &names), []);
+        let spans = [(7, (5, 20)), (7, (20, 25)), (8, (0, 99))];
+        let spans = spans.map(|(client, span)| (ConnectionId(client), span));
+        let within = running.within(spans, &names, "function").unwrap();
+        assert_eq!((within.samples, within.ran_ms), (2, 4.0));
+        assert_eq!(shown(within.places), [of("f5", 4.0)]);
+        let none = [(ConnectionId(7), (31, 40))];
+        assert_eq!(running.within(none, &names, "function"), None);
         let lines = running.report(&names, "line").unwrap().places;
         assert_eq!(lines[0].place, "f5 < main");
         running.start_afresh();

@@ -18,6 +18,7 @@ mod user;
 use serde::Serialize;
 
 use super::findings::Findings;
+use crate::callers::running::RunningReport;
 use crate::recording::trace_summary::TraceSummary;
 
 pub use awaited::AwaitedReport;
@@ -77,6 +78,10 @@ pub struct EpisodesReport {
     pub long_apart: Vec<ApartReport>,
     /// The listed episodes in time order; with `--worst`, the longest first.
     pub episodes: Vec<EpisodeReport>,
+    /// The CPU time of the clients during the listed episodes, by library and by function; empty without `--landmark`, or
+    /// without `record --stacks=cpu`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub running: Vec<RunningReport>,
     /// The number of episodes that are not listed.
     pub omitted: u64,
     /// The user-defined events by type; absent without the option --events.
@@ -126,6 +131,7 @@ impl EpisodesReport {
                 .into_iter()
                 .map(|one| episode::episode(one, findings, first))
                 .collect(),
+            running: Vec::new(),
             omitted: findings.omitted,
             events: EventTypeReport::all(findings, first),
             marks: Vec::new(),

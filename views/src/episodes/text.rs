@@ -6,6 +6,7 @@ use super::words::{brief, causes, cut, latency, ordinal};
 use super::{all, chart, events, landmarks, marks, patterns, worst};
 use crate::page::{Page, Style};
 use crate::plain::plain;
+use crate::profile::text::ran;
 use crate::units::counted;
 
 /// The parts of the report on episodes to show.
@@ -47,6 +48,10 @@ pub fn text(report: &EpisodesReport, show: &Show, page: &Page) -> String {
         text.push_str(&events::text(report, page));
     } else {
         text.push_str(&landmarks::text(report, rows, show.each_key, page));
+    }
+    for running in &report.running {
+        text.push('\n');
+        text.push_str(&ran(running, "during these episodes", page));
     }
     if show.chart || page.all {
         text.push_str(&chart::text(&report.series));

@@ -26,7 +26,13 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
         ));
     }
     tables.extend(waits.map(|waits| callers::text(waits, page)));
-    tables.extend(report.running.as_ref().map(|running| ran(running, page)));
+    let when = "since the clients connected";
+    tables.extend(
+        report
+            .running
+            .as_ref()
+            .map(|running| ran(running, when, page)),
+    );
     if !report.off_cpu.is_empty() {
         tables.push(callers::off_cpu(&report.off_cpu, page));
     }
@@ -189,8 +195,9 @@ fn table(report: &ProfileReport, page: &Page) -> Table {
     table
 }
 
-/// Returns the text on the functions in which the clients used CPU time.
-fn ran(report: &RunningReport, page: &Page) -> String {
+/// Returns a table of the functions or libraries in which the clients used CPU time, with a legend. `when` is the time
+/// of the samples.
+pub(crate) fn ran(report: &RunningReport, when: &str, page: &Page) -> String {
     let by = format!("{} that ran", heading(Some(&report.by)));
     let mut table = Table::new([by.as_str(), "CPU ms", "Share"]);
     let digits = decimals(report.ran_ms);
@@ -234,7 +241,7 @@ fn ran(report: &RunningReport, page: &Page) -> String {
         false => " (without the kernel)",
     };
     let about = format!(
-        "Client CPU{outside} since the clients connected, by {}{calls}",
+        "Client CPU{outside} {when}, by {}{calls}",
         counted(report.samples, "sample")
     );
     let about = page.wrap(&about, 0);
