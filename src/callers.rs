@@ -10,7 +10,7 @@ use x11prof_analyzer::{
     NowReport, Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running,
     RunningReport, StackNames, program_functions,
 };
-use x11prof_stacks::{Frame, Functions, Names, build_id};
+use x11prof_stacks::{Frame, Functions, Names, build_id, is_perf_map};
 use x11prof_trace::{ConnectionId, Control, StackFrame, SymbolFunction, Timestamp};
 
 use x11prof_collection::EpisodeRow;
@@ -323,13 +323,20 @@ impl FunctionNames {
         known.returned = 0;
         let result = act(&mut |frame| known.of(frame, self));
         const CHANGED: &str = "the file is missing, or has changed since the recording";
+        const NO_MAP: &str = "the program wrote no names of its generated code (java -XX:+PreserveFramePointer \
+                              -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, node --perf-basic-prof)";
         const FAILED: &str = "reading its symbols failed, or took too much memory or time";
         let changed = known.files.iter();
         let changed =
             changed.filter(|(file, is_unchanged)| !**is_unchanged && file.starts_with('/'));
         let failed = known.names.failed().map(|file| (file, FAILED));
         let nameless = changed
-            .map(|(file, _)| (file.as_str(), CHANGED))
+            .map(|(file, _)| {
+                (
+                    file.as_str(),
+                    [CHANGED, NO_MAP][usize::from(is_perf_map(file))],
+                )
+            })
             .chain(failed);
         let nameless: BTreeSet<_> = nameless
             .map(|(file, why)| (shown(Path::new(file)), why))
@@ -362,7 +369,14 @@ impl FunctionNames {
         let about = path.and_then(|path| path.metadata().ok());
         let about = about.filter(std::fs::Metadata::is_file);
         let modified = about.and_then(|about| about.modified().ok());
-        modified.is_some_and(|modified| self.recorded.is_none_or(|recorded| modified <= recorded))
+        modified.is_some_and(|modified| {
+            self.recorded
+                .is_none_or(|recorded| match is_perf_map(file) {
+                    // The program writes it during the recording. An older one is of another process.
+                    true => modified >= recorded,
+                    false => modified <= recorded,
+                })
+        })
     }
 }
 
@@ -428,7 +442,10 @@ fn functions(frame: &StackFrame, names: Option<&mut Names>) -> Vec<FunctionRepor
 /// Converts the `functions` found at an address in `file` to reports. If there are none, the report identifies the
 /// function by the file's name and its start address `start`.
 fn reported(file: &str, functions: Vec<SymbolFunction>, start: u64) -> Vec<FunctionReport> {
-    let module = cut(file.rsplit('/').next().unwrap_or_default());
+    let module = match is_perf_map(file) {
+        true => String::new(),
+        false => cut(file.rsplit('/').next().unwrap_or_default()),
+    };
     if functions.is_empty() {
         let module = match module.as_str() {
             "" => String::new(),

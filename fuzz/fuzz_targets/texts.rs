@@ -25,6 +25,9 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             .parse::<Session>()
             .expect("its own text is read");
     }
+    let map = x11prof_stacks::fuzzing::PerfMap::parse(text);
+    let name = map.name(bytes.len() as u64);
+    assert!(name.is_none_or(|name| text.contains(name)));
     drop(Substitutions::parse(text));
     drop(Network::parse(text));
     drop(Budget::parse(text));

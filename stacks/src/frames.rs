@@ -14,6 +14,7 @@ use object::{Object, ObjectSection, ObjectSegment, ReadCache, ReadRef};
 
 use crate::frame_pointer;
 use crate::memory::{self, Mapping, Mappings};
+use crate::perf_map;
 use crate::regular_file::open_regular;
 use crate::tables::{Bytes, Tables, section};
 use crate::waiter::StackCopy;
@@ -264,8 +265,12 @@ impl Unwinder {
         } else {
             None
         };
+        // Code outside of files was generated at run time.
         let file = Arc::new(file.unwrap_or_else(|| CodeFile {
-            name: "".into(),
+            name: match mapping.path.is_empty() {
+                true => perf_map::path(self.pid).into(),
+                false => "".into(),
+            },
             base: 0,
             tables: None,
         }));

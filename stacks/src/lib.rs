@@ -15,6 +15,7 @@ mod frames;
 mod isolated;
 mod memory;
 mod names;
+mod perf_map;
 mod program;
 mod regular_file;
 mod sandbox;
@@ -30,9 +31,11 @@ pub use isolated::{IsolatedProcess, READING, limit_memory, serve};
 #[doc(hidden)]
 pub mod fuzzing {
     pub use crate::frames::unwind;
+    pub use crate::perf_map::PerfMap;
 }
 
 pub use names::{Names, SYMBOL_READER};
+pub use perf_map::is_perf_map;
 pub use program::program;
 pub use regular_file::{open_regular, read_proc};
 pub use sandbox::allow_only_reading;

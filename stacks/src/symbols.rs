@@ -20,6 +20,7 @@ use crate::demangle::demangle;
 use crate::frames::Frame;
 use crate::isolated::{cpu_time, limit_time, serve};
 use crate::open_regular;
+use crate::perf_map::{PerfMap, is_perf_map};
 use crate::sandbox::allow_only_reading;
 use crate::tables::Tables;
 
@@ -134,6 +135,7 @@ pub(crate) struct Symbols {
     /// For each file, true if its links to debug files lead only to regular files.
     links: HashMap<Arc<str>, bool>,
     tables: HashMap<Arc<str>, Option<Tables>>,
+    maps: HashMap<Arc<str>, PerfMap>,
 }
 
 impl Symbols {
@@ -143,12 +145,29 @@ impl Symbols {
         if !Path::new(&*frame.file).is_file() || frame.address > u64::MAX / 2 {
             return Functions::default();
         }
+        if is_perf_map(&frame.file) {
+            return self.generated(frame);
+        }
         let functions = self.named(frame, debug_file).unwrap_or_default();
         let start = match functions.is_empty() {
             true => self.start(frame),
             false => None,
         };
         Functions { functions, start }
+    }
+
+    fn generated(&mut self, frame: &Frame) -> Functions {
+        let map = self.maps.entry(Arc::clone(&frame.file));
+        let map = map.or_insert_with(|| PerfMap::read(Path::new(&*frame.file)));
+        let function = map.name(frame.address).map(|name| Function {
+            name: demangle(name).into_owned(),
+            line: None,
+            is_inlined: false,
+        });
+        Functions {
+            functions: function.into_iter().collect(),
+            start: None,
+        }
     }
 
     fn start(&mut self, frame: &Frame) -> Option<u64> {

@@ -818,6 +818,28 @@ fn functions_have_their_cpu_time() {
 }
 
 #[test]
+fn generated_code_has_the_names_of_its_map() {
+    let place = Place::new();
+    let program = client(&place, "generator", &["-O2"]);
+    let record = "record --server xvfb --stacks=cpu --";
+    let map = place.ok(record.split(' ').chain([program.as_str()]));
+    let report = || place.run("report x11prof.mcap --by function".split(' '));
+    let named = report().succeeded();
+    std::fs::remove_file(map.trim()).expect("the program's map");
+    assert!(
+        named.contains("\ngenerated_loop [made at run time] "),
+        "{named}"
+    );
+    let nameless = report();
+    let hint = format!("no function names from {}: the program wrote", map.trim());
+    assert!(nameless.to_string().contains(&hint), "{nameless}");
+    let page = nameless.succeeded();
+    assert!(page.contains("\nmain [generator] "), "{page}");
+    let libraries = place.ok("report x11prof.mcap --by library".split(' '));
+    assert!(libraries.contains("\n[made at run time] "), "{libraries}");
+}
+
+#[test]
 fn attach_samples_program_functions() {
     let (server, place) = (Server::xvfb(&[]), Place::new());
     let program = client(&place, "burner", &["-O2", "-g"]);

@@ -113,7 +113,8 @@ pub struct HandlerTime {
 /// A frame of a call stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StackFrame {
-    /// The path of the file that contains the code; empty if there is none.
+    /// The path of the file that contains the code, or of the map of code that was generated at run time
+    /// (`/tmp/perf-PID.map`); empty if there is none.
     pub file: String,
     /// The address of the call in the file (not of the return); for interpreted programs, the line of the call.
     pub address: u64,
