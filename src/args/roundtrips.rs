@@ -13,7 +13,9 @@ pub(crate) struct RoundTrips {
     /// The recording
     #[arg(value_name = "TRACE", default_value = DEFAULT_TRACE)]
     pub(crate) trace: PathBuf,
-    /// Assume this round-trip time, in milliseconds, and unlimited speed (large messages still take several round trips, because TCP starts slowly)
+    /// Assume this round-trip time, in milliseconds, and unlimited speed
+    ///
+    /// Large messages still take several round trips, because TCP starts slowly.
     #[arg(long, value_name = "MS", value_parser = milliseconds, conflicts_with = "net")]
     pub(crate) rtt: Option<f64>,
     /// The network (see `report`) [default: the recorded network, else dsl]

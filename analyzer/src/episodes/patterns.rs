@@ -196,8 +196,8 @@ impl Patterns {
         Some(pattern.number).filter(|number| *number > 0)
     }
 
-    /// Merges patterns with the same tree, and all patterns of a landmark that is slow alone. Returns the new number of each
-    /// pattern, by its old number. Called at the end of the trace.
+    /// Merges patterns with the same tree, and all patterns of a landmark that is slow alone. Returns the new number of
+    /// each pattern, by its old number. Called at the end of the trace.
     pub(crate) fn settle(&mut self) -> HashMap<u64, u64> {
         let alone = self.slow_alone();
         self.numbers.clear();

@@ -78,8 +78,8 @@ pub struct EpisodesReport {
     pub long_apart: Vec<ApartReport>,
     /// The listed episodes in time order; with `--worst`, the longest first.
     pub episodes: Vec<EpisodeReport>,
-    /// The CPU time of the clients during the listed episodes, by library and by function; empty without `--landmark`, or
-    /// without `record --stacks=cpu`.
+    /// The CPU time of the clients during the listed episodes, by library and by function; empty without `--landmark`,
+    /// or without `record --stacks=cpu`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub running: Vec<RunningReport>,
     /// The number of episodes that are not listed.
