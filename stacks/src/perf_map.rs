@@ -9,6 +9,8 @@ use crate::open_regular;
 
 /// The maximum number of bytes that are read of a map.
 const BYTES: u64 = 64 << 20;
+/// The maximum number of characters of a name. A recording may contain the names.
+const NAME: usize = 4096;
 
 /// Returns the path at which the runtime of a process writes the map of its generated code.
 pub(crate) fn path(pid: u32) -> String {
@@ -49,7 +51,8 @@ impl PerfMap {
             let mut number =
                 || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
             let (address, size) = (number()?, number()?);
-            Some((address, (size, words.next()?.to_owned())))
+            let name = words.next()?.chars().take(NAME).collect();
+            Some((address, (size, name)))
         };
         let functions = text.lines().filter_map(function).collect();
         PerfMap { functions }
@@ -64,7 +67,7 @@ impl PerfMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{PerfMap, is_perf_map, path};
+    use super::{NAME, PerfMap, is_perf_map, path};
 
     #[test]
     fn function_is_found_by_an_address_within_it() {
@@ -72,6 +75,8 @@ mod tests {
         let names = [0x1000, 0x100f, 0x1010, 0x37, 0x38, 0].map(|at| map.name(at));
         let second = Some("second one");
         assert_eq!(names, [second, second, None, Some("low"), None, None]);
+        let long = PerfMap::parse(&format!("10 1 {}", "n".repeat(2 * NAME)));
+        assert_eq!(long.name(0x10).map(str::len), Some(NAME));
     }
 
     #[test]
