@@ -410,7 +410,13 @@ fn library_of(of: &FunctionReport) -> String {
 
 /// Returns the short name of a function's file: `libgdk-3.so.0` becomes `libgdk-3`.
 fn library(of: &FunctionReport) -> &str {
-    of.module.split(".so").next().unwrap_or_default()
+    let module = &of.module;
+    // A version or an address may follow, but not another letter, as in `my.software`.
+    let is_end = |(at, _): &(usize, _)| {
+        module[at + 3..].is_empty() || module[at + 3..].starts_with(['.', '+'])
+    };
+    let end = module.match_indices(".so").find(is_end);
+    end.map_or(module, |(at, _)| &module[..at])
 }
 
 /// Removes the parameters of a C++ name: `A::f(int, B const&) const` becomes `A::f`, also in a thunk such as `{virtual
@@ -499,6 +505,8 @@ mod tests {
             (of(None, "libtk.so.6+0x4a0"), "libtk"),
             (of(None, "app+0x4a0"), "app"),
             (of(Some("f"), "g++"), "g++"),
+            (of(Some("f"), "my.software"), "my.software"),
+            (of(None, "my.software+0x10"), "my.software"),
             (of(None, ""), "[made at run time]"),
         ] {
             assert_eq!(group_names(&[function], By::Library), [shown]);
