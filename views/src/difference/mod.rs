@@ -27,8 +27,8 @@ pub fn text(difference: &Difference, page: &Page) -> String {
     } else {
         ROWS.min(changed.len())
     };
+    let several = changed.iter().any(|row| row.low.is_some());
     if shown > 0 {
-        let several = changed.iter().any(|row| row.low.is_some());
         let mut table = Table::new(["What", "Old", "New", "Change"]);
         // With one recording of each version there is no spread to show.
         if several {
@@ -51,8 +51,7 @@ pub fn text(difference: &Difference, page: &Page) -> String {
             0 => String::new(),
             more => format!("{more} more with --all. "),
         };
-        let is_repeated = changed.iter().any(|row| row.low.is_some());
-        let certain = match (difference.real, is_repeated) {
+        let certain = match (difference.real, several) {
             (Some(_), _) => "Significant rows first",
             (None, true) => {
                 "yes: every new run is above (or below) every old run. These rows first"
