@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use x11prof_analyzer::{Unmatched, name_matches};
+use x11prof_analyzer::{Unmatched, name_matches, program_of};
 use x11prof_protocol::known_names;
 
 use crate::error::{CommandError, shown};
@@ -49,8 +49,8 @@ pub(crate) fn unmatched<'a>(
 /// Returns the error for a client or landmark that the trace at `path` does not contain.
 pub(crate) fn no_such(path: &Path, missing: &Unmatched) -> CommandError {
     // Several clients may belong to the same program, which is listed once.
-    let program = |name: &String| name.split(" (client ").next().map(str::to_owned);
-    let known: BTreeSet<String> = missing.known.iter().filter_map(program).collect();
+    let program = |name: &String| program_of(name).unwrap_or(name).to_owned();
+    let known: BTreeSet<String> = missing.known.iter().map(program).collect();
     let known: Vec<String> = known.into_iter().collect();
     let number = missing.wanted.parse::<u32>().is_ok();
     let offered = match nearest_part(&missing.wanted, &known) {

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 use x11prof_analyzer::{
     ClientChoice, EpisodeOptions, EpisodeReport, Episodes, EpisodesReport, Observation,
-    StartUpReport, TraceSummary,
+    StartUpReport, TraceSummary, program_of,
 };
 use x11prof_trace::ConnectionId;
 
@@ -71,8 +71,8 @@ impl SpanArguments {
 /// Returns the name of the program whose start-up `--start-up` selects in the trace at `path`; `None` if there is none.
 pub(crate) fn starting_program(path: &Path) -> Result<Option<String>, CommandError> {
     let all = start_ups(path, None)?;
-    let name = |one: &StartUpReport| Some(one.client.rsplit_once(" (client ")?.0.to_owned());
-    Ok(StartUpReport::first(&all).and_then(name))
+    let name = StartUpReport::first(&all).and_then(|one| program_of(&one.client));
+    Ok(name.map(str::to_owned))
 }
 
 /// Returns the start-ups of the clients in the trace at `path` that match `client`.

@@ -135,7 +135,7 @@ pub use statistics::report::{
     BytesReport, CategoryReport, DistributionReport, MessageReport, StatisticsReport,
 };
 pub use statistics::{Category, MessageStatistics, Statistics};
-pub use text::label::client_name;
+pub use text::label::{client_name, program_of};
 pub use text::pattern::matches as name_matches;
 pub use text::units::{counted, percent};
 pub use threads::thread_states::Step;

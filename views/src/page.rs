@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthStr;
-use x11prof_analyzer::StartUpReport;
+use x11prof_analyzer::{StartUpReport, program_of};
 
 use crate::plain::plain;
 
@@ -226,21 +226,13 @@ pub(crate) fn left_out(more: usize, place: &str) -> String {
     }
 }
 
-/// Returns the name of a client's program: `xterm` of `xterm (client 1)`.
-pub(crate) fn program(client: &str) -> &str {
-    let program = client.rsplit_once(" (client ");
-    program.map_or(client, |(name, _)| name)
-}
-
 /// Returns advice to limit a page to the client of its start-up; `None` if all `programs` are that client, or if there
 /// is no start-up.
 pub(crate) fn without_others<'a>(
     start_ups: &[StartUpReport],
     mut programs: impl Iterator<Item = &'a str>,
 ) -> Option<String> {
-    let (name, _) = StartUpReport::first(start_ups)?
-        .client
-        .rsplit_once(" (client ")?;
+    let name = program_of(&StartUpReport::first(start_ups)?.client)?;
     let advice = || format!("Without other clients: --client {}", plain(name));
     programs.any(|program| program != name).then(advice)
 }

@@ -16,6 +16,11 @@ pub fn client_name(process: Option<&str>, connection: ConnectionId) -> String {
     }
 }
 
+/// The name of a client's process, from its name in reports: `xterm` of `xterm (client 1)`. `None` if it is unknown.
+pub fn program_of(client: &str) -> Option<&str> {
+    client.rsplit_once(" (client ").map(|(name, _)| name)
+}
+
 /// A name that its users share. It is freed with its last reference.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Label(Arc<str>);

@@ -4,7 +4,7 @@ use x11prof_analyzer::{NetworkReport, ProfileReport, StartUpReport, TimeSource, 
 
 use super::scales::scaled_text;
 use crate::link;
-use crate::page::{Page, program};
+use crate::page::Page;
 use crate::plain::plain;
 use crate::roundtrips::{cause_words, network, never_came};
 use crate::stalls;
@@ -101,13 +101,7 @@ fn start_up(report: &ProfileReport) -> Option<String> {
     let before = before.map_or_else(String::new, |before| {
         format!(" ({} before it connected)", duration(before))
     });
-    // A program may open a second connection, which `check` counts as well.
-    let until = slowest.start_ms + latency;
-    let own = report.start_up.iter().filter(|one| {
-        let is_meanwhile = one.start_ms >= slowest.start_ms && one.start_ms <= until;
-        program(&one.client) == program(&slowest.client) && is_meanwhile
-    });
-    let trips = own.map(|one| one.round_trips).sum();
+    let trips = slowest.round_trips_of_program(&report.start_up);
     Some(format!(
         "Start-up{whose} {}{before}: {}; {}{abroad}",
         duration(latency),
@@ -196,7 +190,7 @@ fn over(report: &ProfileReport) -> Option<String> {
 }
 
 /// True if the report is on a part of the recording.
-fn is_part(report: &ProfileReport) -> bool {
+pub(super) fn is_part(report: &ProfileReport) -> bool {
     report.trace.from_s.is_some() || report.trace.to_s.is_some()
 }
 

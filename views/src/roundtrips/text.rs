@@ -4,11 +4,11 @@ use std::cmp::Reverse;
 
 use x11prof_analyzer::{
     ClientRole, ClientRoundTrips, ForecastCause, ForecastReport, RoundTripsReport, StartUpReport,
-    Suggestion, percent,
+    Suggestion, percent, program_of,
 };
 
 use crate::callers::{advice_on_names, askers};
-use crate::page::{Page, Style, WIDTH, left_out, name, program, without_others};
+use crate::page::{Page, Style, WIDTH, left_out, name, without_others};
 use crate::plain::plain;
 use crate::table::Table;
 use crate::units::{bytes, counted, duration, share, speed};
@@ -23,11 +23,15 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
     let total = &report.total;
     let mut clients: Vec<_> = report.clients.iter().collect();
     clients.sort_by_key(|one| Reverse(one.round_trips));
-    let program = |one: &ClientRoundTrips| program(&one.client).to_owned();
-    let first = clients.first().map(|one| program(one));
+    let program = |one: &ClientRoundTrips| program_of(&one.client).map(str::to_owned);
+    let first = clients.first().and_then(|one| program(one));
     let who = match (clients.as_slice(), first) {
         ([one], _) => one.client.clone(),
-        (all, Some(name)) if all.iter().all(|one| program(one) == name) => {
+        (all, Some(name))
+            if all
+                .iter()
+                .all(|one| program_of(&one.client) == Some(name.as_str())) =>
+        {
             format!("{name}, {} connections", all.len())
         }
         (all, _) => format!("{} clients", all.len()),
@@ -279,7 +283,8 @@ pub fn text(report: &RoundTripsReport, page: &Page) -> String {
     out.push_str(&advice_on_names(&out, page));
     requests(report, &mut out, page);
     start_up_lines(report, &mut out, page);
-    let programs = report.clients.iter().map(|one| program(&one.client));
+    let clients = report.clients.iter();
+    let programs = clients.map(|one| program_of(&one.client).unwrap_or_default());
     if let Some(advice) = without_others(&report.start_ups, programs) {
         out.push_str(&page.wrap_in(Style::Faint, &advice, 0));
     }

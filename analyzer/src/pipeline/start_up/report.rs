@@ -5,7 +5,7 @@ use x11prof_trace::{ConnectionId, Timestamp};
 
 use super::first_frame::Progress;
 use super::{ClientRole, StartingClient};
-use crate::text::label::client_name;
+use crate::text::label::{client_name, program_of};
 use crate::text::units::nanos_ms as ms;
 use crate::threads::processes::Processes;
 
@@ -99,6 +99,17 @@ impl StartUpReport {
             a.role.cmp(&b.role).then_with(|| took.total_cmp(other))
         });
         first.map(|(one, _)| one)
+    }
+
+    /// The round trips of the start-up on all connections of its program: the program may open another one meanwhile.
+    pub fn round_trips_of_program(&self, all: &[StartUpReport]) -> u64 {
+        let end = self.end_ms().unwrap_or(f64::INFINITY);
+        let own = all.iter().filter(|one| {
+            let is_meanwhile = one.start_ms >= self.start_ms && one.start_ms <= end;
+            one.connection == self.connection
+                || is_meanwhile && program_of(&one.client) == program_of(&self.client)
+        });
+        own.map(|one| one.round_trips).sum()
     }
 
     /// The components of the latency under the names that all pages use; empty without a latency. They add up to it.
