@@ -2,9 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::process::geteuid;
 use x11prof_analyzer::{
     Blocked, By, Callers, CallersReport, CodeStacks, EpisodeReport, FunctionReport, MessageContext,
     NowReport, Observation, Profile, Resources, RoundTrips, RoundTripsReport, Running,
@@ -100,7 +102,9 @@ impl NamedCallers {
         let known = &mut *self.names.known.borrow_mut();
         for row in rows {
             let start = first.as_nanos().saturating_add(row.start);
-            let span = (start, start.saturating_add(row.latency));
+            // In its first part, the event was queued, and the client handled another one.
+            let handled = start.saturating_add(row.parts[0]);
+            let span = (handled, start.saturating_add(row.latency));
             let name = |frame: &_| known.of(frame, &self.names);
             let client = ConnectionId(row.client);
             let callers = self.callers.between(client, span, stacks, name);
@@ -146,7 +150,7 @@ impl NamedCallers {
         let within = |by: By| {
             let spans = episodes
                 .iter()
-                .map(|one| (ConnectionId(one.client), one.recorded));
+                .map(|one| (ConnectionId(one.client), one.handled));
             let names = self.names.of_running(by);
             self.running.within(spans, &names, by.name())
         };
@@ -165,7 +169,7 @@ impl NamedCallers {
         };
         self.names.named(|name| {
             for one in episodes {
-                let span = one.recorded;
+                let span = one.handled;
                 let client = ConnectionId(one.client);
                 let stacks = &self.names.stacks;
                 one.callers = self.callers.between(client, span, stacks, &mut *name);
@@ -229,7 +233,7 @@ impl FunctionNames {
         }
         let why = match running.has_sampled() {
             _ if self.of_requests || !running.is_empty() => return Ok(()),
-            true => "no sample of the clients is in this part",
+            true => "none of its CPU samples is of these clients in this time",
             false => {
                 "it has no stacks of requests (record --stacks=requests) or of CPU time (--stacks=cpu)"
             }
@@ -325,18 +329,20 @@ impl FunctionNames {
         const CHANGED: &str = "the file is missing, or has changed since the recording";
         const NO_MAP: &str = "the program wrote no names of its generated code (java -XX:+PreserveFramePointer \
                               -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit, node --perf-basic-prof)";
+        const OTHER_MAP: &str =
+            "it is no regular file of yours or root's that was written since the recording began";
         const FAILED: &str = "reading its symbols failed, or took too much memory or time";
         let changed = known.files.iter();
         let changed =
             changed.filter(|(file, is_unchanged)| !**is_unchanged && file.starts_with('/'));
         let failed = known.names.failed().map(|file| (file, FAILED));
+        let why = |file: &str| match is_perf_map(file) {
+            true if Path::new(file).symlink_metadata().is_ok() => OTHER_MAP,
+            true => NO_MAP,
+            false => CHANGED,
+        };
         let nameless = changed
-            .map(|(file, _)| {
-                (
-                    file.as_str(),
-                    [CHANGED, NO_MAP][usize::from(is_perf_map(file))],
-                )
-            })
+            .map(|(file, _)| (file.as_str(), why(file)))
             .chain(failed);
         let nameless: BTreeSet<_> = nameless
             .map(|(file, why)| (shown(Path::new(file)), why))
@@ -368,14 +374,16 @@ impl FunctionNames {
         }
         let about = path.and_then(|path| path.metadata().ok());
         let about = about.filter(std::fs::Metadata::is_file);
-        let modified = about.and_then(|about| about.modified().ok());
-        modified.is_some_and(|modified| {
-            self.recorded
-                .is_none_or(|recorded| match is_perf_map(file) {
-                    // The program writes it during the recording. An older one is of another process.
-                    true => modified >= recorded,
-                    false => modified <= recorded,
-                })
+        about.is_some_and(|about| {
+            let (modified, owner) = (about.modified().ok(), about.uid());
+            modified.is_some_and(|modified| match (self.recorded, is_perf_map(file)) {
+                // The program writes it during the recording. An older one is of another process.
+                (recorded, true) => {
+                    let is_ours = owner == 0 || owner == geteuid().as_raw();
+                    is_ours && recorded.is_none_or(|recorded| modified >= recorded)
+                }
+                (recorded, false) => recorded.is_none_or(|recorded| modified <= recorded),
+            })
         })
     }
 }

@@ -7,6 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder as _};
@@ -25,6 +26,8 @@ const DEEPEST: usize = 256;
 const MOST_OF_A_PROCESS: usize = 128 << 20;
 /// The maximum number of bytes of unwind tables that are in memory for all processes together.
 const MOST_OF_ALL: usize = 512 << 20;
+/// The maximum age of the memory mappings that a stack is unwound with.
+const FRESH: Duration = Duration::from_millis(100);
 /// The value of an unknown register. framehop interprets a frame pointer of 0 as the end of the stack, so with 0 a
 /// stack that needs the register would seem complete.
 const UNKNOWN: u64 = 1;
@@ -32,7 +35,9 @@ const UNKNOWN: u64 = 1;
 /// A function call on a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The path of the file that contains the code; empty for code without a file, such as code generated at run time.
+    /// The path of the file that contains the code, as the kernel names it (with ` (deleted)` after a deleted file's). For
+    /// code without a file, such as code generated at run time, the path of the process's map of names
+    /// ([`is_perf_map`](crate::is_perf_map)).
     pub file: Arc<str>,
     /// The address of the call in the file (not its address in memory, and not the return address).
     pub address: u64,
@@ -52,11 +57,13 @@ pub struct Unwinder {
     pid: u32,
     memory: File,
     mappings: Mappings,
+    /// When `mappings` were read; `None` if they have changed since.
+    read: Option<Instant>,
     unwinder: UnwinderX86_64<Bytes>,
     held: HeldBytes,
     cache: CacheX86_64,
-    /// Files by the start of their mapping.
-    modules: HashMap<u64, Arc<CodeFile>>,
+    /// Files with their mappings, by the start of the mapping.
+    modules: HashMap<u64, (Mapping, Arc<CodeFile>)>,
     /// The distance from the stack pointer to the frame pointer in bytes, by the address of the call.
     below: HashMap<u64, u64>,
     /// The return addresses that were verified to follow a call instruction.
@@ -94,11 +101,13 @@ impl Drop for HeldBytes {
 /// A file with code that is mapped into the process.
 #[derive(Debug)]
 struct CodeFile {
-    /// The file's name; empty for code generated at run time.
+    /// See [`Frame::file`].
     name: Arc<str>,
     /// The difference between an address in memory and the same address in the file.
     base: u64,
     tables: Option<Tables>,
+    /// True if the file could be read as a program file.
+    is_readable: bool,
 }
 
 impl Unwinder {
@@ -111,6 +120,7 @@ impl Unwinder {
             pid,
             memory: File::open(format!("/proc/{pid}/mem"))?,
             mappings: Mappings::of(pid)?,
+            read: Some(Instant::now()),
             unwinder: UnwinderX86_64::default(),
             held: HeldBytes(0),
             cache: CacheX86_64::default(),
@@ -120,25 +130,47 @@ impl Unwinder {
         })
     }
 
-    /// Unwinds the copy of a stack. If the unwinder stops early and the process has loaded new code since, reads the
-    /// memory mappings again and repeats the unwinding.
+    /// Unwinds the copy of a stack that was made just now. Reads the memory mappings again if they are old or if the
+    /// unwinder stops early, because the process may have loaded or unloaded code since.
     pub fn unwind(&mut self, copy: &StackCopy) -> Unwound {
-        let unwound = self.walk(copy);
-        if unwound.is_whole {
-            return unwound;
+        if self.read.is_none_or(|read| read.elapsed() > FRESH) {
+            self.read_mappings();
         }
-        // A library may have been loaded in the meantime.
-        match Unwinder::of(self.pid) {
-            Ok(anew) if !self.knows(&anew) => {
-                *self = anew;
-                self.walk(copy)
-            }
-            _ => unwound,
+        let unwound = self.walk(copy);
+        match unwound.is_whole || !self.read_mappings() {
+            true => unwound,
+            false => self.walk(copy),
         }
     }
 
-    fn knows(&self, other: &Unwinder) -> bool {
-        self.mappings.same_as(&other.mappings)
+    /// Notes that the process has mapped code, perhaps to the address of code that it has unloaded.
+    pub fn has_mapped(&mut self) {
+        self.read = None;
+    }
+
+    /// Reads the memory mappings again. Returns true if they have changed. If code of a file is no longer where it was,
+    /// forgets all tables, because addresses have other meanings now.
+    fn read_mappings(&mut self) -> bool {
+        self.read = Some(Instant::now());
+        let Some(mappings) = Mappings::of(self.pid).ok().filter(|new| !new.is_empty()) else {
+            // The process has ended.
+            return false;
+        };
+        if mappings == self.mappings {
+            return false;
+        }
+        let is_same = |one: &Mapping| {
+            let new = mappings.at(one.range.start);
+            new.is_some_and(|new| new.is_same(one))
+        };
+        let mut modules = self.modules.values();
+        if modules.all(|(mapping, file)| !file.is_readable || is_same(mapping)) {
+            self.modules.retain(|_, (mapping, _)| is_same(mapping));
+            self.mappings = mappings;
+        } else if let Ok(new) = Unwinder::of(self.pid) {
+            *self = new;
+        }
+        true
     }
 
     fn walk(&mut self, copy: &StackCopy) -> Unwound {
@@ -249,32 +281,40 @@ impl Unwinder {
 
     fn module(&mut self, address: u64) -> Option<Arc<CodeFile>> {
         let mapping = self.mappings.at(address)?;
-        if let Some(known) = self.modules.get(&mapping.range.start) {
+        if let Some((_, known)) = self.modules.get(&mapping.range.start) {
             return Some(Arc::clone(known));
         }
+        let mapping = mapping.clone();
         let parts = (&mut self.unwinder, &mut self.held);
-        let file = if mapping.path.starts_with('/') {
+        let is_file = mapping.path.starts_with('/');
+        let file = if is_file {
             // Opened below the process's root directory, because the process may be in a container.
             let inside = format!("/proc/{}/root{}", self.pid, mapping.path);
             let file = open_regular(Path::new(&inside)).ok();
-            file.and_then(|file| add_module(parts, mapping, &ReadCache::new(file)))
+            file.and_then(|file| add_module(parts, &mapping, &ReadCache::new(file)))
         } else if mapping.path == "[vdso]" {
             let length = usize::try_from(mapping.range.end - mapping.range.start).ok()?;
             let image = memory::read(&self.memory, mapping.range.start, length).ok()?;
-            add_module(parts, mapping, image.as_slice())
+            add_module(parts, &mapping, image.as_slice())
         } else {
             None
         };
-        // Code outside of files was generated at run time.
-        let file = Arc::new(file.unwrap_or_else(|| CodeFile {
-            name: match mapping.path.is_empty() {
-                true => perf_map::path(self.pid).into(),
-                false => "".into(),
+        let unreadable = || CodeFile {
+            name: match is_file {
+                true => mapping.path.as_str().into(),
+                // The code was generated at run time.
+                false => perf_map::path(self.pid).into(),
             },
-            base: 0,
+            base: match is_file {
+                true => mapping.range.start.wrapping_sub(mapping.offset),
+                false => 0,
+            },
             tables: None,
-        }));
-        self.modules.insert(mapping.range.start, Arc::clone(&file));
+            is_readable: false,
+        };
+        let file = Arc::new(file.unwrap_or_else(unreadable));
+        let known = (mapping, Arc::clone(&file));
+        self.modules.insert(known.0.range.start, known);
         Some(file)
     }
 }
@@ -321,8 +361,12 @@ fn add_module<'d>(
     let length = parts.map(|part| part.len()).sum();
     let name = mapping.path.as_str().into();
     if !held.add(length) {
-        let tables = None;
-        return Some(CodeFile { name, base, tables });
+        return Some(CodeFile {
+            name,
+            base,
+            tables: None,
+            is_readable: true,
+        });
     }
     let sections = ExplicitModuleSectionInfo {
         base_svma: 0,
@@ -337,7 +381,12 @@ fn add_module<'d>(
     };
     let module = Module::new(mapping.path.clone(), mapping.range.clone(), base, sections);
     unwinder.add_module(module);
-    Some(CodeFile { name, base, tables })
+    Some(CodeFile {
+        name,
+        base,
+        tables,
+        is_readable: true,
+    })
 }
 
 /// Unwinds one frame on a stack of zeros, at `address` of a file whose contents are `file` (for the fuzz targets).
@@ -345,6 +394,7 @@ pub fn unwind(file: &[u8], address: u64) {
     let mapping = Mapping {
         range: 0..1 << 40,
         offset: 0,
+        inode: String::new(),
         path: String::new(),
     };
     let mut unwinder = UnwinderX86_64::default();

@@ -51,8 +51,8 @@ impl PerfMap {
             let mut number =
                 || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
             let (address, size) = (number()?, number()?);
-            let name = words.next()?.chars().take(NAME).collect();
-            Some((address, (size, name)))
+            let name: String = words.next()?.trim().chars().take(NAME).collect();
+            (!name.is_empty()).then_some((address, (size, name)))
         };
         let functions = text.lines().filter_map(function).collect();
         PerfMap { functions }
@@ -71,8 +71,10 @@ mod tests {
 
     #[test]
     fn function_is_found_by_an_address_within_it() {
-        let map = PerfMap::parse("1000 20 first\nbad\n2000 zz x\n0x1000 10 second one\n30 8 low\n");
-        let names = [0x1000, 0x100f, 0x1010, 0x37, 0x38, 0].map(|at| map.name(at));
+        let map = PerfMap::parse(
+            "1000 20 first\nbad\n2000 zz x\n0x1000 10 second one\n30 8 low\n1 1  \n",
+        );
+        let names = [0x1000, 0x100f, 0x1010, 0x37, 0x38, 1].map(|at| map.name(at));
         let second = Some("second one");
         assert_eq!(names, [second, second, None, Some("low"), None, None]);
         let long = PerfMap::parse(&format!("10 1 {}", "n".repeat(2 * NAME)));

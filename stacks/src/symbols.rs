@@ -111,10 +111,12 @@ pub fn serve_symbols() -> io::Result<()> {
     let mut symbols = Symbols::default();
     let mut spent: HashMap<Arc<str>, Duration> = HashMap::new();
     serve(move |request: SymbolRequest<'_>| {
-        // A trace may name one file in many ways.
-        let named =
-            fs::canonicalize(&*request.file).map(|path| path.into_os_string().into_string());
-        let named = named.ok().and_then(Result::ok);
+        // A trace may name one file in many ways. A map of generated code is recognised by its path.
+        let named = match is_perf_map(&request.file) {
+            true => None,
+            false => fs::canonicalize(&*request.file).ok(),
+        };
+        let named = named.and_then(|path| path.into_os_string().into_string().ok());
         let file: Arc<str> = named.map_or_else(|| (&*request.file).into(), Arc::from);
         let before = cpu_time();
         let spent = spent.entry(Arc::clone(&file)).or_default();

@@ -1,7 +1,10 @@
 //! `record --stacks`: the call sites of a program's waits.
 
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
 use std::process::Command;
+use std::time::UNIX_EPOCH;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -239,7 +242,7 @@ fn a_program_whose_outer_frames_are_overwritten_runs() {
 }
 
 #[test]
-fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests() {
+fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests_and_time() {
     let place = Place::new();
     let plug_in = |name: &str| {
         let options = [format!("-DPLUG_IN={name}"), "-shared".to_owned()];
@@ -252,10 +255,10 @@ fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests() {
             .into_string()
             .expect("a plain path")
     };
-    let [first, second] = ["first", "second"].map(plug_in);
+    let [first, second, third] = ["first", "second", "third"].map(plug_in);
     let program = client(&place, "unloaded", &[]);
-    let record = ["record", "--server", "xvfb", "--stacks=requests", "--"];
-    let command = [&program, &first, &second].map(String::as_str);
+    let record = ["record", "--server", "xvfb", "--stacks=requests,cpu", "--"];
+    let command = [&program, &first, &second, &third].map(String::as_str);
     let recorded = place.run(record.into_iter().chain(command));
     assert_eq!(recorded.status(), Some(7), "{recorded}");
     let functions = by_function(&place, "function");
@@ -267,6 +270,22 @@ fn a_library_at_the_addresses_of_an_unloaded_one_has_its_own_requests() {
     };
     assert_eq!(count("first [first]"), Some(50), "{functions:?}");
     assert_eq!(count("second [second]"), Some(50), "{functions:?}");
+    let report = place.json("report x11prof.mcap --by library --format json".split(' '));
+    let running = &report["running"];
+    let places = running["locations"].as_array().expect("places");
+    let part = |name: &str| {
+        let of = places.iter().find(|one| one["location"] == name);
+        let ran = of.and_then(|one| one["cpu_ms"].as_f64());
+        ran.unwrap_or_else(|| panic!("{name}: {running:#}"))
+    };
+    let parts = ["first", "second", "third"].map(part);
+    let all: f64 = parts.iter().sum();
+    for part in parts {
+        assert!((part / all - 1.0 / 3.0).abs() < 0.06, "{running:#}");
+    }
+    // The deleted file has no names of functions, so its time is that of the caller.
+    let page = place.ok("report x11prof.mcap --by function".split(' '));
+    assert!(page.contains("\ndraw [unloaded] "), "{page}");
 }
 
 #[test]
@@ -824,17 +843,28 @@ fn generated_code_has_the_names_of_its_map() {
     let record = "record --server xvfb --stacks=cpu --";
     let map = place.ok(record.split(' ').chain([program.as_str()]));
     let report = || place.run("report x11prof.mcap --by function".split(' '));
+    let (names, elsewhere) = (Path::new(map.trim()), place.path("names"));
+    let has_names = |page: &str| page.contains("\ngenerated_loop [made at run time] ");
     let named = report().succeeded();
-    std::fs::remove_file(map.trim()).expect("the program's map");
+    assert!(has_names(&named), "{named}");
+    std::fs::rename(names, &elsewhere).expect("the program's map");
+    symlink(&elsewhere, names).expect("a link");
+    let linked = report().succeeded();
+    assert!(has_names(&linked), "{linked}");
+    let map_file = File::options().write(true).open(&elsewhere).expect("a map");
+    map_file.set_modified(UNIX_EPOCH).expect("a time");
+    let old = report();
+    std::fs::remove_file(names).expect("a link");
+    let (of_older, page) = (old.stderr(), old.succeeded());
     assert!(
-        named.contains("\ngenerated_loop [made at run time] "),
-        "{named}"
+        of_older.contains("since the recording began") && !has_names(&page),
+        "{of_older}{page}"
     );
     let nameless = report();
     let hint = format!("no function names from {}: the program wrote", map.trim());
     assert!(nameless.to_string().contains(&hint), "{nameless}");
     let page = nameless.succeeded();
-    assert!(page.contains("\nmain [generator] "), "{page}");
+    assert!(page.contains("\n[made at run time] "), "{page}");
     let libraries = place.ok("report x11prof.mcap --by library".split(' '));
     assert!(libraries.contains("\n[made at run time] "), "{libraries}");
 }

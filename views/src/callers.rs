@@ -302,14 +302,18 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The names of a stack's functions, the innermost first, without lines. Functions of a stripped program have their
-/// address as name. A library function without a name is merged with its caller.
+/// The names of a stack's functions, the innermost first, without lines. The name of a function of a stripped
+/// program is its address. A library function without a name is merged with its caller.
+/// If no function has a name, the innermost library is the only name.
 pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
-    let is_program = |one: &FunctionReport| !one.module.is_empty() && !one.module.contains(".so");
+    let is_program = |one: &FunctionReport| library(one) == one.module;
     let named = functions.iter();
     let named = named.filter(|one| (one.name.is_some() || is_program(one)) && !is_start(one));
     let named: Vec<FunctionReport> = named.map(without_line).collect();
-    function_names(&named)
+    match (named.is_empty(), functions.first()) {
+        (true, Some(innermost)) => vec![format!("[{}]", library_of(innermost))],
+        _ => function_names(&named),
+    }
 }
 
 fn without_line(one: &FunctionReport) -> FunctionReport {
@@ -413,7 +417,8 @@ fn library(of: &FunctionReport) -> &str {
     let module = &of.module;
     // A version or an address may follow, but not another letter, as in `my.software`.
     let is_end = |(at, _): &(usize, _)| {
-        module[at + 3..].is_empty() || module[at + 3..].starts_with(['.', '+'])
+        let rest = &module[at + 3..];
+        *at > 0 && (rest.is_empty() || rest.starts_with(['.', '+', ' ']))
     };
     let end = module.match_indices(".so").find(is_end);
     end.map_or(module, |(at, _)| &module[..at])
@@ -507,6 +512,12 @@ mod tests {
             (of(Some("f"), "g++"), "g++"),
             (of(Some("f"), "my.software"), "my.software"),
             (of(None, "my.software+0x10"), "my.software"),
+            (of(None, ".so+0x10"), ".so"),
+            (of(None, "gone.so.1 (deleted)+0x10"), "gone"),
+            (
+                of(None, "memfd:code (deleted)+0x10"),
+                "memfd:code (deleted)",
+            ),
             (of(None, ""), "[made at run time]"),
         ] {
             assert_eq!(group_names(&[function], By::Library), [shown]);

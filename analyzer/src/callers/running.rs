@@ -53,16 +53,19 @@ pub struct RanIn {
 }
 
 /// Returns the main functions among a node's callees with their nanoseconds, each with at least `least` nanoseconds. A
-/// function is replaced by its callees if they account for half of its time.
-fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'a str, u64)> {
+/// function is replaced by its callees if they account for half of its time. Then it has the rest of its time, if that is
+/// at least `least`; the last value is false for such a rest.
+fn outstanding<'a>(tree: &CallTree<'a, u64>, node: usize, least: u64) -> Vec<(&'a str, u64, bool)> {
     let calls = tree.calls(node).map(|(name, of)| (name, of, tree.sums(of)));
     let of_call = |(name, of, all)| {
-        let inner = outstanding(tree, of, least);
-        let sum: u64 = inner.iter().map(|(_, nanos)| nanos).sum();
-        match 2 * sum >= all {
-            true => inner,
-            false => vec![(name, all)],
+        let mut inner = outstanding(tree, of, least);
+        let whole = inner.iter().filter(|(.., is_whole)| *is_whole);
+        if 2 * whole.map(|(_, nanos, _)| nanos).sum::<u64>() < all {
+            return vec![(name, all, true)];
         }
+        let rest = all - inner.iter().map(|(_, nanos, _)| nanos).sum::<u64>();
+        inner.extend((rest > 0 && rest >= least).then_some((name, rest, false)));
+        inner
     };
     // Reports have a row of their own for the rest.
     let long = calls.filter(|(name, _, nanos)| *name != OTHERS && *nanos >= least);
@@ -286,8 +289,7 @@ pub(super) fn stack_runs(
     sums.into_iter().filter_map(run).collect()
 }
 
-/// Returns the functions in which processes used CPU time, with their callees. A function is replaced by its callees if
-/// they account for half of its time. Functions with little time are omitted.
+/// Returns the functions in which processes used CPU time, with their callees, as [`outstanding`] finds them.
 fn functions<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) -> Vec<RanIn> {
     let mut tree = CallTree::default();
     for (stack, nanos) in sums(samples, names) {
@@ -296,7 +298,7 @@ fn functions<'a>(samples: impl Iterator<Item = &'a Sample>, names: &StackNames) 
     }
     let least = tree.sums(0) / NAMED;
     let mut by_name: BTreeMap<&str, u64> = BTreeMap::new();
-    for (name, nanos) in outstanding(&tree, 0, least) {
+    for (name, nanos, _) in outstanding(&tree, 0, least) {
         *by_name.entry(name).or_default() += nanos;
     }
     let named = by_name.into_iter();
@@ -342,11 +344,14 @@ mod tests {
             (&["main", "read", "b"], 9),
             (&["main", "read", "c"], 9),
             (&["main", "rest"], 3),
+            (&["main"], 7),
         ] {
             tree.add(path.iter().copied(), |sum| *sum += nanos);
         }
-        assert_eq!(outstanding(&tree, 0, 10), [("fill", 40), ("read", 27)]);
-        assert_eq!(outstanding(&tree, 0, 76), []);
+        let with_rest = [("fill", 40, true), ("read", 27, true), ("main", 15, false)];
+        assert_eq!(outstanding(&tree, 0, 10), with_rest);
+        assert_eq!(outstanding(&tree, 0, 16), with_rest[..2]);
+        assert_eq!(outstanding(&tree, 0, 83), []);
     }
 
     #[test]

@@ -225,7 +225,7 @@ pub struct RequestReport {
 /// The requests grouped by another key than their names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GroupReport {
-    /// The key of the groups: `client`, `window`, `drawable`, `atom`, `function`, `line` or `stack`.
+    /// The key of the groups: `client`, `window`, `drawable`, `atom`, `function`, `line`, `library` or `stack`.
     pub by: String,
     /// The groups, the one with the most time first. Groups of windows, drawables and atoms include the transport of
     /// events.

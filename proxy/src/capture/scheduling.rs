@@ -19,7 +19,7 @@ use x11prof_trace::{Control, Record, Switch, SwitchKind, Timestamp, WaitPeer, Wa
 use crate::capture::blocked_objects::{BlockedObject, awaited_link};
 use crate::capture::handler_times::HandlerTimes;
 use crate::capture::peers::Peers;
-use crate::capture::perf::{Drained, Outputs, Rings, Wanted, may_sample_kernel};
+use crate::capture::perf::{Drained, Outputs, Rings, Sample, Sampled, Wanted, may_sample_kernel};
 use crate::capture::stack_unwinding::{Copied, Reason, StackQueue};
 use crate::clock;
 use crate::processes::{cpu_clock, process_info};
@@ -382,15 +382,15 @@ impl Watcher {
         rings.drain(&mut drained);
         self.lost_samples += drained.lost;
         let processes = self.shared.processes();
-        for sample in drained.samples {
-            if processes.contains_key(&sample.copy.pid) {
-                queue.put(Copied {
-                    at: sample.at,
-                    copy: sample.copy,
-                    reason: Reason::Run {
-                        kernel: self.kernel,
-                    },
-                });
+        for sampled in drained.samples {
+            match sampled {
+                Sampled::Stack(Sample { at, copy }) if processes.contains_key(&copy.pid) => {
+                    let kernel = self.kernel;
+                    let reason = Reason::Run { kernel };
+                    queue.put(Copied { at, copy, reason });
+                }
+                Sampled::Stack(_) => {}
+                Sampled::Mapped(pid) => queue.has_mapped(pid),
             }
         }
     }

@@ -51,22 +51,38 @@ pub(crate) enum Reason {
     Run { kernel: bool },
 }
 
+#[derive(Debug)]
+enum Queued {
+    Copy(Copied),
+    /// The process with this id has mapped code.
+    Mapped(u32),
+}
+
 /// The queue of stack copies to the thread that unwinds them.
 #[derive(Debug, Clone)]
 pub(crate) struct StackQueue {
-    copies: Arc<Mutex<Option<SyncSender<Copied>>>>,
+    copies: Arc<Mutex<Option<SyncSender<Queued>>>>,
     lost: Arc<AtomicU64>,
 }
 
 impl StackQueue {
     /// Adds a copy to the queue. The copy is dropped if too many copies wait.
     pub(crate) fn put(&self, copied: Copied) {
-        let copies = self.copies.lock().ok();
-        let sender = copies.as_ref().and_then(|copies| copies.as_ref());
-        let sent = sender.is_some_and(|copies| copies.try_send(copied).is_ok());
-        if !sent {
+        if !self.send(Queued::Copy(copied)) {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    /// Notes that process `pid` has mapped code since the last copy.
+    pub(crate) fn has_mapped(&self, pid: u32) {
+        // If the queue is full, the mappings are read when they are old.
+        self.send(Queued::Mapped(pid));
+    }
+
+    fn send(&self, queued: Queued) -> bool {
+        let copies = self.copies.lock().ok();
+        let sender = copies.as_ref().and_then(|copies| copies.as_ref());
+        sender.is_some_and(|copies| copies.try_send(queued).is_ok())
     }
 }
 
@@ -110,14 +126,21 @@ impl StackUnwinding {
 }
 
 fn unwind(
-    copies: &Receiver<Copied>,
+    copies: &Receiver<Queued>,
     lost: &AtomicU64,
     numbers: &StackNumbers,
     sender: &RecordSender,
 ) {
     let mut unwinders: HashMap<u32, Unwinder> = HashMap::new();
     let mut peers = Peers::default();
-    while let Ok(Copied { at, copy, reason }) = copies.recv() {
+    while let Ok(queued) = copies.recv() {
+        let Copied { at, copy, reason } = match queued {
+            Queued::Copy(copied) => copied,
+            Queued::Mapped(pid) => {
+                unwinders.get_mut(&pid).map(Unwinder::has_mapped);
+                continue;
+            }
+        };
         let pid = copy.pid;
         if unwinders.len() >= PROCESSES && !unwinders.contains_key(&pid) {
             unwinders.clear();

@@ -1,5 +1,7 @@
-/* A program that loads two plug-ins one after the other. The second one gets the addresses of the first. */
+/* A program that loads plug-ins one after the other. Each gets the addresses of the first. The file of the third is
+   deleted while it runs. */
 #include <dlfcn.h>
+#include <unistd.h>
 
 typedef struct connection connection;
 connection *xcb_connect(const char *, int *);
@@ -9,6 +11,8 @@ int xcb_flush(connection *);
 #ifdef PLUG_IN
 void PLUG_IN(connection *x)
 {
+    for (volatile int i = 0; i < 2000000; i++)
+        ;
     xcb_no_operation(x);
     xcb_flush(x);
 }
@@ -17,6 +21,8 @@ static int draw(connection *x, const char *file, const char *name)
 {
     void *plug_in = dlopen(file, RTLD_NOW);
     void (*function)(connection *) = plug_in ? dlsym(plug_in, name) : 0;
+    if (name[0] == 't')
+        unlink(file);
     for (int i = 0; i < 50 && function; i++)
         function(x);
     return function && !dlclose(plug_in);
@@ -25,6 +31,9 @@ static int draw(connection *x, const char *file, const char *name)
 int main(int count, char **arguments)
 {
     connection *x = xcb_connect(0, 0);
-    return count == 3 && draw(x, arguments[1], "first") && draw(x, arguments[2], "second") ? 7 : 8;
+    return count == 4 && draw(x, arguments[1], "first") && draw(x, arguments[2], "second")
+            && draw(x, arguments[3], "third")
+        ? 7
+        : 8;
 }
 #endif

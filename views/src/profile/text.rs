@@ -4,7 +4,7 @@ use x11prof_analyzer::{By, ProfileReport, RequestReport, RunningReport, UNATTRIB
 
 use super::caveats::caveats;
 use super::details::details;
-use super::verdict::{has_network, verdict};
+use super::verdict::{has_network, is_part, verdict};
 use crate::page::{Page, Style, without_others};
 use crate::table::Table;
 use crate::units::{counted, decimals, duration, share};
@@ -26,7 +26,10 @@ pub fn text(report: &ProfileReport, page: &Page) -> String {
         ));
     }
     tables.extend(waits.map(|waits| callers::text(waits, page)));
-    let when = "since the clients connected";
+    let when = match is_part(report) {
+        true => "in this part",
+        false => "since the clients connected",
+    };
     tables.extend(
         report
             .running
@@ -228,8 +231,8 @@ pub(crate) fn ran(report: &RunningReport, when: &str, page: &Page) -> String {
     table.bold();
     let calls = match report.by.as_str() {
         "function" => {
-            ". A function's time includes the functions that it calls; if those have half of its time, they have rows \
-             in its place. (others): functions with under 2 % each"
+            ". A function's time includes the functions that it calls. If those have half of its time, they have rows of \
+             their own, and its row has the rest. (others): functions with under 2 % each"
         }
         "library" => {
             ". Each row is the time in the file's own code, without the libraries that it calls"

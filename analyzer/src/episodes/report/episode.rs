@@ -100,6 +100,9 @@ pub struct EpisodeReport {
     /// The beginning and the recorded end of the episode, in nanoseconds of the trace.
     #[serde(skip)]
     pub recorded: (u64, u64),
+    /// The part of `recorded` in which the client handled the event; before, the event was queued.
+    #[serde(skip)]
+    pub handled: (u64, u64),
     /// The intervals in which the client was off the processor: start and end, in nanoseconds of the trace.
     #[serde(skip)]
     pub off_cpu_spans: Vec<(u64, u64)>,
@@ -145,6 +148,9 @@ pub struct ChildReport {
 }
 
 pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> EpisodeReport {
+    let start = of.start.as_nanos();
+    let end = start.saturating_add(of.latency().saturating_sub(of.added));
+    let queued = of.parts.of(LatencyComponent::Waiting);
     EpisodeReport {
         client: of.client.0,
         client_name: findings.client(of.client),
@@ -182,11 +188,8 @@ pub(super) fn episode(of: &Episode, findings: &Findings, first: Timestamp) -> Ep
         callers: Vec::new(),
         ran_in: Vec::new(),
         blocked_in: Vec::new(),
-        recorded: {
-            let latency = of.latency().saturating_sub(of.added);
-            let start = of.start.as_nanos();
-            (start, start.saturating_add(latency))
-        },
+        recorded: (start, end),
+        handled: (end.min(start.saturating_add(queued)), end),
         off_cpu_spans: off_cpu_spans(of),
         messages: Vec::new(),
     }

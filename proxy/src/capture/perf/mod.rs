@@ -17,7 +17,8 @@ use perf_event_open_sys::bindings::{
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use x11prof_trace::{Switch, Timestamp};
 
-use self::records::{Read, Sample, WORD, length, parse};
+use self::records::{Read, WORD, length, parse};
+pub(crate) use self::records::{Sample, Sampled};
 use crate::clock;
 
 mod records;
@@ -59,7 +60,8 @@ impl Wanted {
 pub(crate) struct Drained {
     /// The context switches in time order.
     pub(crate) switches: Vec<Switch>,
-    pub(crate) samples: Vec<Sample>,
+    /// In time order for each processor.
+    pub(crate) samples: Vec<Sampled>,
     /// The number of records that the kernel lost.
     pub(crate) lost: u64,
 }
@@ -129,7 +131,11 @@ impl Rings {
             let new = drained.switches.iter_mut().skip(switches);
             let new = new.map(|switch| &mut switch.time);
             let sampled = drained.samples.iter_mut().skip(samples);
-            for time in new.chain(sampled.map(|sample| &mut sample.at)) {
+            let sampled = sampled.filter_map(|one| match one {
+                Sampled::Stack(sample) => Some(&mut sample.at),
+                Sampled::Mapped(_) => None,
+            });
+            for time in new.chain(sampled) {
                 *time = Timestamp::from_nanos(time.as_nanos().saturating_add_signed(self.offset));
             }
         }
@@ -222,6 +228,8 @@ fn attributes(wanted: Option<Wanted>) -> perf_event_attr {
             attributes.sample_type |= u64::from(PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER);
             attributes.sample_regs_user = SAMPLE_REGISTERS;
             attributes.sample_stack_user = SAMPLE_STACK;
+            // Addresses change their meaning when code is mapped.
+            attributes.set_mmap(1);
         }
         None => {}
     }
@@ -317,7 +325,7 @@ impl Ring {
             rest.for_each(|at| record.extend(word(at)));
             match parse(&record) {
                 Some(Read::Switch(switch)) => drained.switches.push(switch),
-                Some(Read::Sample(sample)) => drained.samples.push(sample),
+                Some(Read::Sampled(sampled)) => drained.samples.push(sampled),
                 Some(Read::Lost(n)) => drained.lost += n,
                 None => {}
             }

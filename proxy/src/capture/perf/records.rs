@@ -3,10 +3,18 @@
 use bytes::Buf;
 use perf_event_open_sys::bindings::{
     PERF_RECORD_EXIT, PERF_RECORD_LOST, PERF_RECORD_MISC_SWITCH_OUT,
-    PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, PERF_RECORD_SAMPLE, PERF_RECORD_SWITCH,
+    PERF_RECORD_MISC_SWITCH_OUT_PREEMPT, PERF_RECORD_MMAP, PERF_RECORD_SAMPLE, PERF_RECORD_SWITCH,
 };
 use x11prof_stacks::StackCopy;
 use x11prof_trace::{Switch, SwitchKind, Timestamp};
+
+/// A record of a ring of samples.
+#[derive(Debug)]
+pub(crate) enum Sampled {
+    Stack(Sample),
+    /// The process with this id mapped code.
+    Mapped(u32),
+}
 
 /// A sample of a running thread's stack.
 #[derive(Debug)]
@@ -21,7 +29,7 @@ pub(crate) const WORD: usize = size_of::<u64>();
 #[derive(Debug)]
 pub(crate) enum Read {
     Switch(Switch),
-    Sample(Sample),
+    Sampled(Sampled),
     Lost(u64),
 }
 
@@ -86,7 +94,11 @@ pub(crate) fn parse(record: &[u8]) -> Option<Read> {
             let used = usize::try_from(used.try_get_u64_ne().unwrap_or(0)).ok()?;
             let bytes = stack.get(..used)?.to_vec();
             let copy = StackCopy::of_running(pid, pc, sp, bp, bytes);
-            Some(Read::Sample(Sample { at, copy }))
+            Some(Read::Sampled(Sampled::Stack(Sample { at, copy })))
+        }
+        PERF_RECORD_MMAP => {
+            let pid = rest.try_get_u32_ne().ok()?;
+            Some(Read::Sampled(Sampled::Mapped(pid)))
         }
         PERF_RECORD_LOST => {
             rest.try_get_u64_ne().ok()?;
@@ -145,6 +157,9 @@ mod tests {
         assert_eq!(switch(0x6000).kind, SwitchKind::Preempted);
         let lost = parse(&record(2, 0, [1, 0, 55, 0]));
         assert!(matches!(lost, Some(Read::Lost(55))), "{lost:?}");
+        let mapped = parse(&record(1, 0, [7, 9, 0x1000, 0]));
+        let mapped = matches!(mapped, Some(Read::Sampled(Sampled::Mapped(7))));
+        assert!(mapped);
         assert!(parse(&record(3, 0, [0; 8])).is_none());
     }
 
@@ -157,7 +172,7 @@ mod tests {
             let fields: Vec<u32> = [&head[..], &registers, &stack].concat();
             parse(&record::<22>(9, 0, fields.try_into().unwrap()))
         };
-        let Some(Read::Sample(Sample { at, copy })) = sample(2, 8) else {
+        let Some(Read::Sampled(Sampled::Stack(Sample { at, copy }))) = sample(2, 8) else {
             panic!("a sample")
         };
         assert_eq!((at.as_nanos(), copy.pid), (0x5678_0000_1234, 7));
