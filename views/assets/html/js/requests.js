@@ -82,17 +82,17 @@ function histogram(caption, { histogram: cells, count: number, median, mean }) {
 
 /** A bar for each server: its total beside the slowest, divided by request (Figure 10 of the Xprof paper). */
 function comparisonBars({ servers, requests }, most) {
-  const largest = (row) => Math.max(...row.servers.map((cell) => cell.percent_of_time));
+  const largest = (row) => Math.max(...row.servers.map((cell, index) => cell.charged_ms / (servers[index].total_ms || 1)));
   const shown = [...requests].sort((a, b) => largest(b) - largest(a)).slice(0, 5);
   const kinds = ["client", "server", "network", "waiting", "others"];
   const parts = (server, index) => {
-    const own = shown.map((row, at) => [kinds[at], row.servers[index].time_ms, row.name]);
-    return [...own, ["off", Math.max(0, server.total_ms - own.reduce((sum, [, ms]) => sum + ms, 0)), "other requests and transport"]];
+    const own = shown.map((row, at) => [kinds[at], row.servers[index].charged_ms, row.name]);
+    return [...own, ["off", Math.max(0, server.total_ms - own.reduce((sum, [, ms]) => sum + ms, 0)), "other requests and events"]];
   };
   byId("compare-bars").append(
     ...servers.map((server, index) => make("figure", {},
       make("figcaption", {}, `${server.name}: ${time(server.total_ms)}`), bar(parts(server, index), most, true))),
-    make("div", { class: "key" }, [...shown.map((row) => row.name), "other requests and transport"].map((name, at) =>
+    make("div", { class: "key" }, [...shown.map((row) => row.name), "other requests and events"].map((name, at) =>
       make("span", {}, make("i", { class: kinds[at] || "off" }), name))));
 }
 
@@ -104,7 +104,7 @@ function comparison() {
   const most = Math.max(...compare.servers.map((server) => server.total_ms));
   comparisonBars(compare, most);
   table(byId("compare-table"), {
-    caption: "Time of each request on each server; – where it has no cost there",
+    caption: "Time of each request on each server, including wakeups, reading and replies; – where it has no cost there",
     search: "Find a request", rows: compare.requests, sort: 2,
     columns: [
       { name: "Request", of: (row) => row.name, number: false },
@@ -112,8 +112,8 @@ function comparison() {
       ...compare.servers.map((server, index) => ({
         name: `${server.name} (${time(server.total_ms)})`,
         title: `${percent((100 * server.total_ms) / most)} of the time of the slowest server`,
-        of: (row) => row.servers[index].time_ms,
-        show: (row) => (row.servers[index].no_cost_data === row.count ? "–" : time(row.servers[index].time_ms)),
+        of: (row) => row.servers[index].charged_ms,
+        show: ({ servers: { [index]: cell }, count }) => (cell.no_cost_data === count && cell.charged_ms === 0 ? "–" : time(cell.charged_ms)),
       })),
     ],
   });
