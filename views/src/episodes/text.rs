@@ -153,10 +153,8 @@ fn sentences(report: &EpisodesReport) -> Vec<String> {
             lines.extend(worst_of_input(report));
         }
         None => {
-            lines.push(
-                "No user action: no client received a key, a click or a motion in this time."
-                    .to_owned(),
-            );
+            lines
+                .push("None of these episodes is a user action (key, click or motion).".to_owned());
         }
     }
     let others: u64 = rest.iter().map(|of| of.count).sum();
