@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::reported;
+use super::{long_tests, reported};
 use xtask::packages::{DEMO, EXPORTS, TEST, ensure};
 use xtask::run::{cargo, root, run, target};
 
@@ -12,15 +12,8 @@ use xtask::run::{cargo, root, run, target};
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     ensure(&[DEMO, TEST, EXPORTS])?;
     run(cargo().args(["build", "--release", "--locked"]))?;
-    let test = |name: &str| {
-        let mut command = cargo();
-        command
-            .args(["test", "--release", "--locked", "--test", "e2e"])
-            .args(["--", "--ignored", "--nocapture", name]);
-        command
-    };
     if arguments.first().map(String::as_str) == Some("cost") {
-        return run(&mut test("the_cost_of_episodes_alone_is_printed"));
+        return long_tests("issues::online::", &[]);
     }
     let place = target().join("validate/issues");
     let sessions = place.join("sessions");
@@ -28,7 +21,8 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
     if !again && sessions.exists() {
         std::fs::remove_dir_all(&sessions).map_err(reported)?;
     }
-    run(test("sixty_sessions").env("X11PROF_VALIDATE_ISSUES", &sessions))?;
+    let variables = [("X11PROF_VALIDATE_ISSUES", sessions.as_os_str())];
+    long_tests("issues::sixty::", &variables)?;
     let venv = place.join("venv");
     if !venv.join("bin/python").exists() {
         run(Command::new("python3").args(["-m", "venv"]).arg(&venv))?;

@@ -34,13 +34,14 @@ mod suites;
 mod timed;
 mod tunnel;
 
+use std::ffi::OsStr;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
 use xtask::packages::{COVERAGE, DEMO, MORE_PROGRAMS, NESTING, TEST, ensure};
-use xtask::run::{cargo, run, target};
+use xtask::run::{cargo, output, run, target};
 
 /// Runs the validation that `arguments` names.
 pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
@@ -80,6 +81,7 @@ pub(crate) fn validate(arguments: &[String]) -> Result<(), String> {
              cargo xtask validate exports\n       \
              cargo xtask validate figures [TRACE…]\n       \
              cargo xtask validate guest [desktop] [SECONDS] [KIND…]\n       \
+             cargo xtask validate issues [again|cost]\n       \
              cargo xtask validate killed\n       \
              cargo xtask validate calibration [[both] KIND…|between|x11perf]\n       \
              cargo xtask validate memory [MB [WORD…]]\n       \
@@ -104,6 +106,26 @@ fn end_to_end(module: &str) -> Result<(), String> {
         .args(["test", "--release", "--locked", "--test", "e2e", "--"])
         .arg(format!("{module}::"))
         .args(["--include-ignored", "--nocapture", "--test-threads=1"]))
+}
+
+/// Runs the long end-to-end tests with `tests` in their names, with these environment variables. Fails if there is no such
+/// test.
+fn long_tests(tests: &str, variables: &[(&str, &OsStr)]) -> Result<(), String> {
+    let test = |more: &[&str]| {
+        let mut command = cargo();
+        let release = ["test", "--release", "--locked", "--test", "e2e"];
+        command
+            .args(release)
+            .args(["--", "--ignored", tests])
+            .args(more)
+            .envs(variables.iter().copied());
+        command
+    };
+    let found = output(&mut test(&["--list", "--format=terse"]))?;
+    if found.is_empty() {
+        return Err(format!("no end-to-end test has {tests} in its name"));
+    }
+    run(&mut test(&["--nocapture", "--test-threads=1"]))
 }
 
 /// The parts of `network`, or the part that the first of `arguments` names.
