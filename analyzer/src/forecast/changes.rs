@@ -13,12 +13,15 @@ pub(crate) struct Changes {
     pub(crate) not_sent: FxHashMap<(ConnectionId, SequenceNumber), u64>,
     /// The number of bytes that the server leaves out of each reply, by request.
     pub(crate) not_returned: FxHashMap<(ConnectionId, SequenceNumber), u64>,
+    /// True if images have no pixels.
+    pub(crate) no_pixels: bool,
 }
 
 impl Changes {
     /// Adds the changes of `others`.
     pub(crate) fn add(&mut self, others: Changes) {
         self.not_awaited.extend(others.not_awaited);
+        self.no_pixels |= others.no_pixels;
         for (all, others) in [
             (&mut self.not_sent, others.not_sent),
             (&mut self.not_returned, others.not_returned),

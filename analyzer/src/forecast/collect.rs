@@ -14,6 +14,8 @@ use crate::threads::processes::Processes;
 
 /// Maximum number of writes and of reads. Only the first part of a longer recording is forecast.
 const KEPT: usize = 1 << 18;
+/// The number of bytes of a PutImage request without its pixels (protocol, section "Encoding").
+const PUT_IMAGE: u64 = 24;
 
 /// The kernel's clock tick, to which starts of processes are rounded down, in nanoseconds (proc(5): USER_HZ).
 const TICK: u64 = 10_000_000;
@@ -34,6 +36,8 @@ pub(super) struct Write {
     pub(super) bytes: u64,
     /// The number of bytes of images in shared memory, which another link would have to transmit.
     pub(super) unshared: u64,
+    /// The number of bytes of pixels in the images that end in this write.
+    pub(super) pixels: u64,
     /// The server's time for the requests whose last byte is in this write, in nanoseconds.
     pub(super) service: u64,
     /// The previous write of the same client; `None` for the first write.
@@ -335,6 +339,10 @@ impl Forecasts {
                     (current.most, current.write.name) = (bytes, Some(request.name));
                 }
                 current.write.unshared += there;
+                current.write.pixels += match request.name.as_str() {
+                    "PutImage" => own.saturating_sub(seen.times.saturating_mul(PUT_IMAGE)),
+                    _ => there,
+                };
                 current.write.last = request.sequence;
                 current.ends = true;
                 if back > 0 && self.owed.len() < KEPT {

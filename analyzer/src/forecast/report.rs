@@ -8,7 +8,7 @@ use x11prof_protocol::Symbol;
 use x11prof_trace::{ConnectionId, EmulatedNetwork};
 
 use super::changes::Changes;
-use super::collect::{Forecasts, Moment, Recorded};
+use super::collect::{Forecasts, Moment, Recorded, Write};
 use super::critical_path::{PathKind, critical_path};
 use super::never_came::NeverCame;
 use super::simulate::{ForecastLink, Simulated, simulate};
@@ -50,6 +50,11 @@ pub struct ForecastReport {
     pub forecast_ms: f64,
     /// The number of bytes of images in shared memory, which count as sent.
     pub shared_bytes: u64,
+    /// The number of bytes of the pixels of all images that clients sent, also in shared memory.
+    pub pixel_bytes: u64,
+    /// The simulated time that images without pixels would save, in milliseconds: an upper bound of what fewer or
+    /// smaller images save. Null if bytes to the server are not the main cause, or if clients sent no images.
+    pub pixels_ms: Option<f64>,
     /// The causes of the network's time on the critical path, the largest first.
     pub causes: Vec<ForecastCause>,
     /// The start-up of each client that drew a first frame. Work after the first frame does not count.
@@ -219,7 +224,18 @@ impl Forecasts {
         let local = self.simulated(None, &none);
         let there = self.simulated(link, &none);
         let causes = self.causes(&there, link, 0);
-        let shared = self.recorded.writes.iter().map(|write| write.unshared);
+        let sum = |of: fn(&Write) -> u64| self.recorded.writes.iter().map(of).sum();
+        let pixel_bytes = sum(|write| write.pixels);
+        let forecast_ms = ms(self.length(&there));
+        let main = causes.first().filter(|_| pixel_bytes > 0);
+        let main = main.filter(|cause| cause.kind == "bytes-to-server");
+        let pixels_ms = main.map(|_| {
+            let without = Changes {
+                no_pixels: true,
+                ..Changes::default()
+            };
+            forecast_ms - ms(self.length(&self.simulated(link, &without)))
+        });
         let moments = self.recorded.ends();
         let recorded = moments.map(|moment| self.recorded.end_time(moment)).max();
         ForecastReport {
@@ -229,8 +245,10 @@ impl Forecasts {
             recorded_rtt_ms: self.link.network().map(|network| ms(network.round_trip_ns)),
             recorded_ms: ms(recorded.unwrap_or(0).saturating_sub(self.recorded.first)),
             local_ms: ms(self.length(&local)),
-            forecast_ms: ms(self.length(&there)),
-            shared_bytes: shared.sum(),
+            forecast_ms,
+            shared_bytes: sum(|write| write.unshared),
+            pixel_bytes,
+            pixels_ms,
             causes,
             start_ups: self.start_ups_over(&there, link),
             limits: self.limits(),

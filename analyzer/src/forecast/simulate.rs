@@ -369,26 +369,32 @@ fn delays(recorded: &Recorded) -> Vec<u64> {
 /// Returns the number of bytes by which each write becomes shorter. A request ends in one write but may begin in
 /// earlier ones.
 fn left_out(recorded: &Recorded, changes: &Changes) -> FxHashMap<Id, u64> {
-    let mut less: FxHashMap<Id, u64> = FxHashMap::default();
-    for ((client, sequence), bytes) in &changes.not_sent {
+    let of = |client| {
         let ids = recorded.of_client.get(client);
-        let ids = ids.map(Vec::as_slice).unwrap_or_default();
+        ids.map(Vec::as_slice).unwrap_or_default()
+    };
+    let not_sent = changes.not_sent.iter().map(|((client, sequence), bytes)| {
+        let ids = of(client);
         let end = ids.partition_point(|id| recorded.writes[*id].last < *sequence);
-        let mut bytes = *bytes;
+        (ids, end, *bytes)
+    });
+    let clients = recorded.of_client.values();
+    let pixels = clients.filter(|_| changes.no_pixels).flat_map(|ids| {
+        let ends = ids.iter().enumerate();
+        ends.map(|(end, id)| (ids.as_slice(), end, recorded.writes[*id].pixels))
+    });
+    let mut less: FxHashMap<Id, u64> = FxHashMap::default();
+    for (ids, end, mut bytes) in not_sent.chain(pixels) {
         for id in ids.iter().take(end + 1).rev() {
-            let write = &recorded.writes[*id];
-            let so_far = less.entry(*id).or_default();
-            let now = bytes.min(
-                write
-                    .bytes
-                    .saturating_add(write.unshared)
-                    .saturating_sub(*so_far),
-            );
-            *so_far += now;
-            bytes -= now;
             if bytes == 0 {
                 break;
             }
+            let write = &recorded.writes[*id];
+            let so_far = less.entry(*id).or_default();
+            let all = write.bytes.saturating_add(write.unshared);
+            let now = bytes.min(all.saturating_sub(*so_far));
+            *so_far += now;
+            bytes -= now;
         }
     }
     less

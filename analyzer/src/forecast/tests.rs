@@ -147,6 +147,9 @@ fn shared_memory_image_counts_as_sent_bytes() {
         "{with} {without}"
     );
     let report = forecasts(&trace).report(network(Some(1e6), 0.0));
+    assert_eq!(report.pixel_bytes, report.shared_bytes);
+    let saved = report.pixels_ms.unwrap();
+    assert!((saved - image / 1e3).abs() < 0.5, "{saved}");
     // Instead of the request.
     assert_eq!(report.shared_bytes, 20_000 + 24 - 40);
 }

@@ -54,6 +54,13 @@ pub(crate) fn verdict(report: &RoundTripsReport) -> Vec<String> {
         duration(total.waited_ms),
     ));
     lines.extend(forecast.map(|forecast| over(report, forecast)));
+    let best = report.suggestions.first().map_or(0.0, |one| one.saves_ms);
+    let pixels = forecast.and_then(|forecast| Some((forecast.pixels_ms?, forecast.pixel_bytes)));
+    lines.extend(pixels.filter(|(ms, _)| *ms > best).map(|(ms, sent)| {
+        let (saves, of) = (duration(ms), part(report));
+        let sent = bytes(sent);
+        format!("Fewer or smaller images save at most {saves} of {of} ({sent} of pixels).")
+    }));
     match report.suggestions.first() {
         Some(Suggestion {
             delayed_by: Some(other),
