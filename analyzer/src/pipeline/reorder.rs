@@ -165,15 +165,15 @@ impl ReorderBuffer {
                 if time < turn {
                     let at = self.timed;
                     let is_earlier = !is_from_server(&one.record) || self.set_earlier(at, time);
-                    if let Some(mut one) = self.records.remove(at) {
-                        // Without its cause, the message cannot be earlier: its client wakes late.
-                        one.turn = match is_earlier {
-                            true => time,
-                            false => self.times.set_back(&mut one.record, turn),
-                        };
-                        // The order of records with equal turns is kept.
+                    if is_earlier && let Some(mut one) = self.records.remove(at) {
+                        one.turn = time;
                         self.insert(one);
                         continue;
+                    }
+                    // Without its cause, the message cannot be earlier: its client wakes late. It keeps its place before
+                    // the later messages of its connection.
+                    if let Some(one) = self.records.get_mut(at) {
+                        one.turn = self.times.set_back(&mut one.record, turn);
                     }
                 }
             }
@@ -402,6 +402,7 @@ fn size(record: &Record) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use rustc_hash::FxHashMap;
     use x11prof_trace::{
         Block, ConnectionId, Control, Direction, HandlerTime, Joined, Opened, Record, Server,
         Switch, SwitchKind, Timestamp, Waiting,
@@ -533,11 +534,11 @@ mod tests {
             cpu: 0,
             kind,
         };
-        let block = |&(connection, micros, direction): &(u32, u64, Direction)| {
+        let block = |(offset, &(connection, micros, direction)): (u64, &(u32, u64, Direction))| {
             Record::Block(Block {
                 connection: ConnectionId(connection),
                 direction,
-                offset: 0,
+                offset,
                 time: nanos(micros),
                 wire_len: 4,
                 fds: 0,
@@ -555,11 +556,17 @@ mod tests {
         buffer.put(opened(1));
         buffer.put(opened(2));
         buffer.put(Record::Schedule(steps.iter().map(switch).collect()));
-        messages.iter().map(block).for_each(|one| buffer.put(one));
+        let blocks = (0..).zip(messages).map(block);
+        blocks.for_each(|one| buffer.put(one));
         buffer.end();
-        let mut found = Vec::new();
+        let (mut found, mut last) = (Vec::new(), FxHashMap::default());
         while let Some(record) = buffer.next() {
             if let Record::Block(block) = record {
+                let before = last.insert(block.connection, block.offset);
+                assert!(
+                    before.is_none_or(|before| before < block.offset),
+                    "{block:?} after {before:?}"
+                );
                 found.push((block.connection.0, block.time.as_nanos() / 1000));
             }
         }
@@ -672,10 +679,12 @@ mod tests {
         let messages = [
             (1, 10_999, ToServer),
             (2, 10_999, ToClient),
+            // The two events keep their order.
+            (2, 10_999, ToClient),
             (2, 12_999, ToServer),
         ];
         let found = attached(&steps, &messages);
-        assert_eq!(found, [(1, 10_900), (2, 10_999), (2, 12_600)]);
+        assert_eq!(found, [(1, 10_900), (2, 10_999), (2, 10_999), (2, 12_600)]);
     }
 
     #[test]
