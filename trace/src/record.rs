@@ -369,6 +369,12 @@ pub enum Control {
         /// The time up to which messages were reported, in monotonic nanoseconds.
         until_ns: u64,
     },
+    /// The server slept at the time of this record, and had slept for some time. If a request had arrived, the server
+    /// ignored it: another client had grabbed it, or it was stopped.
+    Asleep {
+        /// The id of the server's process.
+        pid: u32,
+    },
     /// The functions at an address of a program's file. The address occurs in stacks. The recorder reads the functions
     /// at the end of the recording.
     Symbol {

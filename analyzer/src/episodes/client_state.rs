@@ -330,7 +330,7 @@ impl ClientState {
         let draws = self.server_draws(time);
         if let Some(open) = &mut self.open {
             open.scheduled |= self.thread != Thread::Unknown;
-            let mut unserved = 0;
+            let (mut unserved, mut ignored) = (0, 0);
             if (asks || self.writes) && owner == LatencyComponent::Server(ServerCause::Reply) {
                 // On an emulated link, requests arrive later.
                 let arrives = match self.writes && self.taking == LatencyComponent::Network {
@@ -347,11 +347,17 @@ impl ClientState {
                 );
                 // The position within the wait is irrelevant.
                 unserved = ready.between(open.since, time);
+                ignored = ready.ignored(open.since, time);
                 let none = LatencyComponent::Server(ServerCause::Processor);
                 open.pass(open.since + unserved, none, runnable, state, None, false);
             }
             open.pass(time, owner, runnable, state, first.or(last), draws);
             let grabbed = grabbed.saturating_sub(unserved);
+            // A client that is not in the recording may have grabbed the server.
+            let (grabbed, by) = match ignored > grabbed {
+                true => (ignored, None),
+                false => (grabbed, by),
+            };
             if asks && grabbed > 0 {
                 open.grabbed(grabbed, by);
             }

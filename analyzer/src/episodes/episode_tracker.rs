@@ -152,6 +152,11 @@ impl EpisodeTracker {
         self.around.emulated = true;
     }
 
+    /// Notes that the server slept at `time` (nanoseconds).
+    pub(crate) fn asleep(&mut self, time: u64) {
+        self.around.server.ready.asleep(time);
+    }
+
     /// Notes that the trace was recorded by attaching to a server, which reports its clients' messages.
     pub(crate) fn attached(&mut self) {
         self.around.server.ready.attached();

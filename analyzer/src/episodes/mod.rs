@@ -166,8 +166,8 @@ impl Episodes {
     pub fn observe(&mut self, observation: &Observation<'_>) {
         self.finished.clear();
         self.findings.observe(observation);
-        if let Observation::Control(_, control) = observation {
-            self.control(control);
+        if let Observation::Control(time, control) = observation {
+            self.control(*time, control);
         }
         if let Observation::Started(start_up) = observation {
             let first = self.findings.first.unwrap_or_default();
@@ -184,8 +184,9 @@ impl Episodes {
         }
     }
 
-    fn control(&mut self, control: &Control) {
+    fn control(&mut self, time: Timestamp, control: &Control) {
         match control {
+            Control::Asleep { .. } => self.tracker.asleep(time.as_nanos()),
             Control::BlockedStack { .. } => self.findings.has_blocked_stacks = true,
             Control::RunStack { .. } => self.findings.has_cpu_stacks = true,
             Control::Server(server) => self.tracker.set_server(server.pid),

@@ -95,7 +95,8 @@ impl ServerActivity {
             return false;
         };
         if runs.front().is_none() {
-            self.called = self.ready.since(step.time);
+            let ignores = self.ready.ignores_since();
+            self.called = self.ready.since(step.time).or(ignores);
         }
         self.ready.step(step);
         runs.step(step);
@@ -112,8 +113,8 @@ impl ServerActivity {
         rests
     }
 
-    /// The nanoseconds in which the server did not run between `from` and `to`, if they exceed [`WOKEN_WITHIN`];
-    /// otherwise 0. Also 0 without the server's context switches, and for an attached server, whose requests may have
+    /// The nanoseconds in which the server did not run between `from` and `to`, and did not ignore requests, if they
+    /// exceed [`WOKEN_WITHIN`]; otherwise 0. Also 0 without the server's context switches, and for an attached server, whose requests may have
     /// waited for a grab.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
         if self.ready.is_attached() {
@@ -122,6 +123,7 @@ impl ServerActivity {
         let runs = self.runs.as_ref().filter(|_| self.switches);
         let ran = runs.map_or(u64::MAX, |runs| runs.ran_between(from, to));
         let rested = to.saturating_sub(from).saturating_sub(ran);
+        let rested = rested.saturating_sub(self.ready.ignored(from, to));
         if rested > WOKEN_WITHIN { rested } else { 0 }
     }
 
@@ -277,6 +279,7 @@ impl ServerActivity {
         let arrived = ended.at.saturating_add(episode.presentation);
         let landed = ended.landed.map_or(0, |time| time.saturating_sub(served));
         let unserved = self.rested(served, served.saturating_add(tail));
+        let ignored = self.ready.ignored(served, served.saturating_add(tail));
         let tail = tail.max(landed);
         if ended.held_by.is_some() {
             let owner = LatencyComponent::Server(ServerCause::Grabbed);
@@ -294,7 +297,11 @@ impl ServerActivity {
             let mut since = served;
             for (cause, nanos) in [
                 (ServerCause::Processor, unserved),
-                (ServerCause::Drawing, tail - unserved),
+                (ServerCause::Grabbed, ignored),
+                (
+                    ServerCause::Drawing,
+                    tail.saturating_sub(unserved + ignored),
+                ),
             ] {
                 let owner = LatencyComponent::Server(cause);
                 episode.parts.add(owner, nanos);
@@ -314,6 +321,7 @@ impl ServerActivity {
         }
         let ready = self.ready.since(now);
         let ready = ready.filter(|since| now.saturating_sub(*since) < READY_FOR);
+        let ready = ready.or(self.ready.ignores_since());
         let open = self.runs.as_ref().and_then(Runs::front);
         let open = open.map(|(run, _)| self.called.unwrap_or(run.from));
         let open = open.or(ready).map(|since| (since, u64::MAX));

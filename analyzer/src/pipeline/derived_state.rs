@@ -60,7 +60,7 @@ impl DerivedState {
             }
             Observation::BlockEnd(block, _) => round_trips.block_ends(block),
             Observation::Control(time, control) => {
-                round_trips.control(control);
+                round_trips.control(*time, control);
                 if let Control::Server(server) = control {
                     let known = runs.as_ref().map(Runs::server);
                     if known != server.pid {

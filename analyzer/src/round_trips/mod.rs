@@ -202,9 +202,10 @@ impl RoundTripTracker {
         client.is_some_and(|client| !client.questions.is_empty())
     }
 
-    /// Processes a control record of the trace.
-    pub(crate) fn control(&mut self, control: &Control) {
+    /// Processes a control record of the trace at `time`.
+    pub(crate) fn control(&mut self, time: Timestamp, control: &Control) {
         match control {
+            Control::Asleep { .. } => self.server.asleep(time.as_nanos()),
             Control::Server(server) => {
                 self.processes.set_server(server.pid);
                 self.server.server(server.pid);

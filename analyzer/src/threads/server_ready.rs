@@ -1,4 +1,4 @@
-//! The intervals in which the recorded server was ready but had no processor.
+//! The intervals in which the recorded server was ready but had no processor, and those in which it ignored requests.
 //!
 //! The kernel reports when it preempts a thread, but not when it wakes one. So a waiting server counts as ready from
 //! the time at which data was sent to it.
@@ -33,6 +33,10 @@ pub(crate) struct ServerReady {
     ready: Option<(u64, ReadyReason)>,
     /// Intervals in which the server was ready, in the order of time.
     stretches: VecDeque<(u64, u64)>,
+    /// The time since which the server has ignored requests, in nanoseconds; `None` if it ignores none.
+    ignores: Option<u64>,
+    /// Intervals in which the server ignored requests, in the order of time.
+    ignored: VecDeque<(u64, u64)>,
     /// The arrival times of requests that are on an emulated link.
     coming: VecDeque<u64>,
 }
@@ -59,6 +63,9 @@ impl ServerReady {
             return;
         }
         let time = step.time;
+        if let Some(since) = self.ignores.take() {
+            keep(&mut self.ignored, since, time);
+        }
         self.waits = (step.now == State::Waiting).then_some(time);
         let ready = self.ready.take();
         while self.coming.pop_front_if(|at| *at <= time).is_some() {}
@@ -68,7 +75,7 @@ impl ServerReady {
                 if let Some((since, why)) = ready
                     && counts(since, why, time)
                 {
-                    self.keep(since, time);
+                    keep(&mut self.stretches, since, time);
                 }
             }
             State::Waiting => {
@@ -79,11 +86,13 @@ impl ServerReady {
         }
     }
 
-    fn keep(&mut self, since: u64, until: u64) {
-        if self.stretches.len() == STRETCHES_LIMIT {
-            self.stretches.pop_front();
+    /// Notes that the server slept at `time` (nanoseconds). A request that it had received by then did not wake it:
+    /// another client had grabbed it, or it was stopped.
+    pub(crate) fn asleep(&mut self, time: u64) {
+        let woken = self.ready.filter(|(_, why)| *why == ReadyReason::Woken);
+        if let Some((since, _)) = woken.filter(|(since, why)| counts(*since, *why, time)) {
+            (self.ready, self.ignores) = (None, Some(since));
         }
-        self.stretches.push_back((since, until));
     }
 
     /// Stores the kind of wait of thread `tid` that began at `since` (nanoseconds). `poll` is true for a wait in poll,
@@ -103,7 +112,7 @@ impl ServerReady {
         if arrives > time && self.coming.len() < STRETCHES_LIMIT {
             self.coming.push_back(arrives);
         }
-        if self.waits.is_some() {
+        if self.waits.is_some() && self.ignores.is_none() {
             self.ready.get_or_insert((arrives, ReadyReason::Woken));
         }
     }
@@ -126,13 +135,35 @@ impl ServerReady {
 
     /// Nanoseconds between `from` and `to` in which the server was ready but did not run; `to` is not in the past.
     pub(crate) fn between(&self, from: u64, to: u64) -> u64 {
-        let now = self.since(to).map(|since| (since, to));
-        let all = self.stretches.iter().rev().copied();
-        let within = all.take_while(|(_, until)| *until > from).chain(now);
-        within
-            .map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
-            .sum()
+        within(&self.stretches, self.since(to), from, to)
     }
+
+    /// The time in nanoseconds since which the server has ignored requests; `None` if it ignores none.
+    pub(crate) fn ignores_since(&self) -> Option<u64> {
+        self.ignores
+    }
+
+    /// Nanoseconds between `from` and `to` in which the server ignored requests; `to` is not in the past.
+    pub(crate) fn ignored(&self, from: u64, to: u64) -> u64 {
+        within(&self.ignored, self.ignores, from, to)
+    }
+}
+
+fn keep(stretches: &mut VecDeque<(u64, u64)>, since: u64, until: u64) {
+    if stretches.len() == STRETCHES_LIMIT {
+        stretches.pop_front();
+    }
+    stretches.push_back((since, until));
+}
+
+/// Nanoseconds of the intervals between `from` and `to`, with the current interval, which began at `now`.
+fn within(stretches: &VecDeque<(u64, u64)>, now: Option<u64>, from: u64, to: u64) -> u64 {
+    let now = now.map(|since| (since, to));
+    let all = stretches.iter().rev().copied();
+    let within = all.take_while(|(_, until)| *until > from).chain(now);
+    within
+        .map(|(since, until)| until.min(to).saturating_sub(since.max(from)))
+        .sum()
 }
 
 /// Returns true if a server that became ready at `since`, and does not run at `time`, has no processor.
@@ -218,6 +249,23 @@ mod tests {
         assert_eq!(ready.said_before(100 * MS, 120 * MS), 20 * MS);
         ready.step(&step(SERVER, 120_000, RUNS));
         assert_eq!(ready.said_before(MS, 121 * MS), 0);
+    }
+
+    #[test]
+    fn server_that_sleeps_on_ignores_requests() {
+        let mut ready = server();
+        ready.step(&step(SERVER, 1000, State::Waiting));
+        // A request arrives, and does not wake the server.
+        ready.sent(2 * MS, 2 * MS);
+        ready.asleep(2 * MS + 1);
+        assert_eq!(ready.between(0, 50 * MS), 48 * MS);
+        ready.asleep(50 * MS);
+        ready.sent(55 * MS, 55 * MS);
+        assert_eq!(ready.between(0, 60 * MS), 0);
+        assert_eq!(ready.ignored(0, 60 * MS), 58 * MS);
+        ready.step(&step(SERVER, 70_000, RUNS));
+        assert_eq!(ready.ignored(10 * MS, 90 * MS), 60 * MS);
+        assert_eq!(ready.between(0, 90 * MS), 0);
     }
 
     #[test]

@@ -34,6 +34,8 @@ const LONG_WAIT: Duration = Duration::from_millis(1);
 /// The number of recorded system call arguments. Calls that wait have their object and their timeout among the first
 /// arguments.
 const ARGUMENTS: usize = 4;
+/// The interval between two looks at a server that sleeps.
+const ASLEEP_EVERY: Duration = Duration::from_millis(50);
 /// The interval between two records of CPU clocks.
 const CPU_TIME_EVERY: Duration = Duration::from_secs(1);
 
@@ -281,7 +283,7 @@ struct Thread {
 
 impl Watcher {
     fn run(mut self) {
-        let mut cpu_times = Instant::now();
+        let (mut cpu_times, mut looked) = (Instant::now(), Instant::now());
         loop {
             // The flag is read before the rings, so that the last read of the rings comes after the end.
             let stop = self.shared.stop.load(Ordering::Acquire);
@@ -311,6 +313,10 @@ impl Watcher {
                 let pids: Vec<u32> = self.shared.processes().keys().copied().collect();
                 pids.iter()
                     .for_each(|&pid| note_cpu_time(&self.sender, pid));
+            }
+            if looked.elapsed() >= ASLEEP_EVERY && !self.full {
+                looked = Instant::now();
+                self.look_at_servers();
             }
             thread::park_timeout(BEAT);
         }
@@ -447,6 +453,22 @@ impl Watcher {
             }
         });
         seen
+    }
+
+    /// Records which servers sleep, of those that have not run for a while. The context switches of a server that is ready
+    /// but has no processor are the same.
+    fn look_at_servers(&mut self) {
+        let processes = self.shared.processes();
+        let servers = processes.iter().filter(|(_, of)| of.is_server);
+        for (&pid, _) in servers {
+            let now = clock::now();
+            let thread = self.threads.get(&pid);
+            let rests = thread
+                .is_some_and(|one| one.blocked.is_some() && now.since(one.since) >= ASLEEP_EVERY);
+            if rests && process_info::sleeps(pid) {
+                self.sender.control(now, Control::Asleep { pid });
+            }
+        }
     }
 
     /// Records the waits in `seen`, unless a context switch shows that the system call belongs to a later wait.

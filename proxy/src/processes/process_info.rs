@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
+use std::str::FromStr;
 
 use x11prof_stacks::read_proc;
 
@@ -53,18 +54,23 @@ pub(crate) fn leads_session(pid: u32) -> bool {
     stat_field(pid, 6) == Some(u64::from(pid))
 }
 
+/// Returns true if the first thread of a process sleeps or is stopped. A thread that waits for a processor does not sleep.
+pub(crate) fn sleeps(pid: u32) -> bool {
+    matches!(stat_field(pid, 3), Some('S' | 'T' | 't'))
+}
+
 /// The start time of a process in nanoseconds of the monotonic clock; `None` if unknown. The kernel counts in ticks
 /// since boot, including suspension.
 fn started(pid: u32) -> Option<u64> {
     let tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
     let now = clock::now().as_nanos();
     let asleep = clock::since_boot_ns().saturating_sub(now);
-    let since_boot = stat_field(pid, 22)?.saturating_mul(tick);
+    let since_boot = stat_field::<u64>(pid, 22)?.saturating_mul(tick);
     Some(since_boot.saturating_sub(asleep).min(now))
 }
 
 /// A field of `/proc/PID/stat` that follows the name, with the number that proc_pid_stat(5) gives it.
-fn stat_field(pid: u32, number: usize) -> Option<u64> {
+fn stat_field<T: FromStr>(pid: u32, number: usize) -> Option<T> {
     let stat = read_proc(format!("/proc/{pid}/stat")).ok()?;
     // The name, field 2, is in parentheses and may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -181,7 +187,7 @@ mod tests {
         let own = std::process::id();
         let parent = rustix::process::getppid().map_or(0, |pid| pid.as_raw_nonzero().get());
         assert_eq!(stat_field(own, 4), u64::try_from(parent).ok());
-        assert_eq!(stat_field(own, 2), None);
+        assert_eq!(stat_field::<u64>(own, 2), None);
         // A program that cargo starts leads no session.
         assert!(!leads_session(own));
     }

@@ -201,6 +201,28 @@ fn grab_holds_up_the_drawing_of_a_key() {
     assert!(screen.contains(named), "{screen}");
 }
 
+/// The client that has grabbed the server is not recorded.
+#[test]
+fn grab_of_an_unrecorded_client_is_no_lack_of_processors() {
+    let mut session = Session::new(&[]);
+    start(&mut session, [(CLIENTS, &["owner", "0"][..])]);
+    let grabber = session.start_unrecorded(CLIENTS, &["grabber", "400"]);
+    let measured = session.said(grabber, "held").parse().expect("a time");
+    session.look(200);
+    let report = session.end();
+    assert_latency(&report, measured);
+    let key = keys(&report)[0];
+    assert_eq!(text(&key["blame"], "kind"), "grab", "{key:#}");
+    assert_eq!(text(&key["blame"], "client"), "an unknown client");
+    let causes = &key["causes"];
+    let grabbed = number(causes, "grab_ms");
+    assert!(grabbed > 0.9 * measured - report.disturbed_ms, "{key:#}");
+    let sentence = "a client that is not in the recording had grabbed it";
+    let page = report.with(&["--worst", "1"]);
+    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(page.contains(sentence), "{page}");
+}
+
 #[test]
 fn each_key_behind_a_clipboard_poller_is_an_episode() {
     let mut session = Session::new(&[]);

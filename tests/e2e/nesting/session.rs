@@ -85,7 +85,14 @@ impl Session {
         self.start(&program.to_string_lossy(), words)
     }
 
-    /// Starts a client on the recorder's display, and returns its number.
+    /// Starts an example on the server's own display, so that it is not recorded. Returns its number.
+    pub(crate) fn start_unrecorded(&mut self, name: &str, words: &[&str]) -> usize {
+        let mut command = self.server.client(&example(name).to_string_lossy());
+        command.args(words);
+        self.spawn(command)
+    }
+
+    /// Starts a client, and returns its number.
     pub(crate) fn spawn(&mut self, mut command: Command) -> usize {
         command
             .env("HOME", self.path("."))

@@ -20,7 +20,7 @@ pub struct BlameReport {
     /// `server`, `network`, `grab`, `disk`, `sleep`, `lock`, `elsewhere`, `processor`, `server_processor`, `awaited` (reply
     /// to an open request, which comes from no known client).
     pub kind: &'static str,
-    /// The program that worked or waited; for `grab`, the program that had grabbed the server.
+    /// The program that worked or waited; for `grab`, the program that had grabbed the server, or `an unknown client`.
     pub client: String,
     /// The number of the program's connection.
     pub connection: u32,
@@ -94,9 +94,14 @@ impl BlameReport {
             let blame = Blame::of(step, &whole);
             PathReport::of(step, &blame, findings, first)
         };
+        // A client cannot hold up itself by a grab.
+        let is_unknown = blame.kind == BlameKind::Grab && blame.client == episode.client;
         Some(BlameReport {
             kind: blame.kind.name(),
-            client: findings.program(blame.client),
+            client: match is_unknown {
+                true => "an unknown client".to_owned(),
+                false => findings.program(blame.client),
+            },
             connection: blame.client.0,
             request: blame.request.map(|name| name.to_string()),
             ms: nanos_ms(blame.nanos),
@@ -247,6 +252,11 @@ fn sentence(blame: &Blame, episode: &Episode, findings: &Findings) -> String {
         (BlameKind::Network, _) => {
             format!("The network took {part}. Reduce the round trips and the bytes of {who}.")
         }
+        // The client that had grabbed the server is unknown.
+        (BlameKind::Grab, _) if blame.client == episode.client => format!(
+            "The display server slept for {part} although a request of {who} had arrived: a client that is not in the \
+             recording had grabbed it, or it was stopped."
+        ),
         (BlameKind::Grab, _) => format!(
             "{who} blocked the display server (GrabServer) for {part}. Look at {who} first."
         ),
