@@ -173,6 +173,7 @@ impl Dump {
         let is_of_threads = matches!(
             control,
             Control::Waiting(_)
+                | Control::Asleep { .. }
                 | Control::Stack { .. }
                 | Control::WaitStack { .. }
                 | Control::RunStack { .. }
