@@ -115,6 +115,8 @@ recorded_rtt_ms | ms | | Round trip of the recorded link.
 causes.count | number | | Moments on the critical path of the forecast with this cause.
 causes.ms | ms | forecast_ms | Time on the critical path of the forecast with this cause.
 shared_bytes | bytes | | Bytes of images in shared memory, which count as sent.
+pixel_bytes | bytes | | Bytes of the pixels of all images that clients sent, also in shared memory.
+pixels_ms | ms | forecast_ms | Time by which the session over the link is shorter if images have no pixels, simulated.
 start_ups.awaited_ms | ms | forecast_ms | Time of another client on the critical path of a start-up.
 limits.rtt_ms | ms | | Round trip from which on a start-up takes a second longer.
 limits.bytes_per_second | bytes/s | | Speed below which a start-up takes a second longer.
