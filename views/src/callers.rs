@@ -302,9 +302,9 @@ pub fn function_names<'a>(functions: impl IntoIterator<Item = &'a FunctionReport
     named.map(|name| plain(&name).into_owned()).collect()
 }
 
-/// The names of a stack's functions, the innermost first, without lines. The name of a function of a stripped
-/// program is its address. A library function without a name is merged with its caller.
-/// If no function has a name, the innermost library is the only name.
+/// The names of a stack's functions, the innermost first, without lines. The name of a function of a stripped program is
+/// its address. A library function without a name is merged with its caller. If no function has a name, the innermost
+/// library is the only name.
 pub fn named_functions(functions: &[FunctionReport]) -> Vec<String> {
     let is_program = |one: &FunctionReport| library(one) == one.module;
     let named = functions.iter();

@@ -114,8 +114,8 @@ impl ServerActivity {
     }
 
     /// The nanoseconds in which the server did not run between `from` and `to`, and did not ignore requests, if they
-    /// exceed [`WOKEN_WITHIN`]; otherwise 0. Also 0 without the server's context switches, and for an attached server, whose requests may have
-    /// waited for a grab.
+    /// exceed [`WOKEN_WITHIN`]; otherwise 0. Also 0 without the server's context switches, and for an attached server,
+    /// whose requests may have waited for a grab.
     pub(crate) fn rested(&self, from: u64, to: u64) -> u64 {
         if self.ready.is_attached() {
             return 0;
