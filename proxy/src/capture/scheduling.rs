@@ -420,15 +420,19 @@ impl Watcher {
         }
     }
 
+    /// The processes of servers. The lock is not held while files are read, because the relay takes it as well.
+    fn servers(&self) -> Vec<u32> {
+        let processes = self.shared.processes();
+        let servers = processes.iter().filter(|(_, of)| of.is_server);
+        servers.map(|(pid, _)| *pid).collect()
+    }
+
     /// Reads the system calls of threads that have been blocked for longer than `LONG_WAIT`.
     fn ask(&mut self) -> Vec<(Timestamp, Waiting, Option<Copied>)> {
         let now = clock::now();
         let mut seen = Vec::new();
         let has_stacks = self.blocked_stacks.is_some();
-        let processes = self.shared.processes();
-        let servers = processes.iter().filter(|(_, of)| of.is_server);
-        let servers: Vec<u32> = servers.map(|(pid, _)| *pid).collect();
-        drop(processes);
+        let servers = self.servers();
         let (memories, peers) = (&mut self.memories, &mut self.peers);
         self.threads.retain(|&tid, thread| {
             if thread.blocked != Some(false) || now.since(thread.since) < LONG_WAIT {
@@ -458,9 +462,7 @@ impl Watcher {
     /// Records which servers sleep, of those that have not run for a while. The context switches of a server that is ready
     /// but has no processor are the same.
     fn look_at_servers(&mut self) {
-        let processes = self.shared.processes();
-        let servers = processes.iter().filter(|(_, of)| of.is_server);
-        for (&pid, _) in servers {
+        for pid in self.servers() {
             let now = clock::now();
             let thread = self.threads.get(&pid);
             let rests = thread

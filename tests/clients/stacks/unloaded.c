@@ -1,6 +1,7 @@
 /* A program that loads plug-ins one after the other. Each gets the addresses of the first. The file of the third is
    deleted while it runs. */
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef struct connection connection;
@@ -9,10 +10,19 @@ unsigned int xcb_no_operation(connection *);
 int xcb_flush(connection *);
 
 #ifdef PLUG_IN
+static double ran_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e3 * now.tv_sec + now.tv_nsec / 1e6;
+}
+
+/* Runs for 3 ms of the processor. */
 void PLUG_IN(connection *x)
 {
-    for (volatile int i = 0; i < 2000000; i++)
-        ;
+    for (double end = ran_ms() + 3; ran_ms() < end;)
+        for (volatile int i = 0; i < 100000; i++)
+            ;
     xcb_no_operation(x);
     xcb_flush(x);
 }

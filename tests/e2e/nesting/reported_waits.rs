@@ -27,7 +27,11 @@ fn start<const N: usize>(session: &mut Session, all: [(&str, &[&str]); N]) -> [u
 
 /// The first screen of `episodes`, without line breaks.
 fn screen(report: &Report) -> String {
-    let text = report.with(&[]);
+    page(report, &[])
+}
+
+fn page(report: &Report, options: &[&str]) -> String {
+    let text = report.with(options);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -182,12 +186,12 @@ fn wait_for_a_process_outside_of_x_names_the_process() {
     assert!(off <= OFF_MS + report.disturbed_ms, "{measured}: {keys:#?}");
 }
 
-/// The key's client draws without waiting for a reply, while another client has grabbed the server.
-#[test]
-fn grab_holds_up_the_drawing_of_a_key() {
+/// A key whose client draws without waiting for a reply, while another client, which `start_grabber` starts, has grabbed
+/// the server. Checks that the grab is blamed for the latency.
+fn key_in_a_grab(start_grabber: impl FnOnce(&mut Session) -> usize) -> Report {
     let mut session = Session::new(&[]);
     start(&mut session, [(CLIENTS, &["owner", "0"][..])]);
-    let grabber = session.start_example(CLIENTS, &["grabber", "300"]);
+    let grabber = start_grabber(&mut session);
     let measured = session.said(grabber, "held").parse().expect("a time");
     session.look(200);
     let report = session.end();
@@ -196,30 +200,24 @@ fn grab_holds_up_the_drawing_of_a_key() {
     assert_eq!(text(&key["blame"], "kind"), "grab", "{key:#}");
     let grabbed = number(&key["causes"], "grab_ms");
     assert!(grabbed > 0.9 * measured - report.disturbed_ms, "{key:#}");
+    report
+}
+
+#[test]
+fn grab_holds_up_the_drawing_of_a_key() {
+    let report = key_in_a_grab(|session| session.start_example(CLIENTS, &["grabber", "300"]));
     let screen = screen(&report);
     let named = "waiting for reported_waits";
     assert!(screen.contains(named), "{screen}");
 }
 
-/// The client that has grabbed the server is not recorded.
 #[test]
 fn grab_of_an_unrecorded_client_is_no_lack_of_processors() {
-    let mut session = Session::new(&[]);
-    start(&mut session, [(CLIENTS, &["owner", "0"][..])]);
-    let grabber = session.start_unrecorded(CLIENTS, &["grabber", "400"]);
-    let measured = session.said(grabber, "held").parse().expect("a time");
-    session.look(200);
-    let report = session.end();
-    assert_latency(&report, measured);
+    let report = key_in_a_grab(|session| session.start_unrecorded(CLIENTS, &["grabber", "400"]));
     let key = keys(&report)[0];
-    assert_eq!(text(&key["blame"], "kind"), "grab", "{key:#}");
     assert_eq!(text(&key["blame"], "client"), "an unknown client");
-    let causes = &key["causes"];
-    let grabbed = number(causes, "grab_ms");
-    assert!(grabbed > 0.9 * measured - report.disturbed_ms, "{key:#}");
+    let page = page(&report, &["--worst", "1"]);
     let sentence = "a client that is not in the recording had grabbed it";
-    let page = report.with(&["--worst", "1"]);
-    let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(page.contains(sentence), "{page}");
 }
 

@@ -158,8 +158,10 @@ mod tests {
         let lost = parse(&record(2, 0, [1, 0, 55, 0]));
         assert!(matches!(lost, Some(Read::Lost(55))), "{lost:?}");
         let mapped = parse(&record(1, 0, [7, 9, 0x1000, 0]));
-        let mapped = matches!(mapped, Some(Read::Sampled(Sampled::Mapped(7))));
-        assert!(mapped);
+        assert!(
+            matches!(mapped, Some(Read::Sampled(Sampled::Mapped(7)))),
+            "{mapped:?}"
+        );
         assert!(parse(&record(3, 0, [0; 8])).is_none());
     }
 
